@@ -1,0 +1,5 @@
+-- Removes every item of the store. There is no way back but a backup.
+drop table if exists @extschema@.store_vectors;
+drop table @extschema@.store;
+drop table @extschema@.vector_migrations;
+drop table @extschema@.store_migrations;

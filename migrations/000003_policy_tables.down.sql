@@ -1,0 +1,4 @@
+drop table @extschema@.checkpoint_pins;
+drop table @extschema@.thread_ttls;
+drop table @extschema@.retention_policies;
+drop table @extschema@.settings;

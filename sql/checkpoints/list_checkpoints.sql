@@ -1,0 +1,156 @@
+-- Checkpoints, newest first (by checkpoint_id). Each argument narrows the list, null leaves it open: a thread, a namespace
+-- ('' is the root graph only), metadata to contain, ids before one, at most so many, one id.
+-- p_with_state false leaves values and writes out (null), for lists that only show what there is.
+-- The columns are those of get_checkpoint. The page is taken first, by index, and only its own values are then probed.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.list_checkpoints(
+  p_thread_id text default null,
+  p_checkpoint_ns text default null,
+  p_filter jsonb default null,
+  p_before text default null,
+  p_limit bigint default null,
+  p_with_state boolean default true,
+  p_checkpoint_id text default null
+)
+returns table (
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  parent_checkpoint_id text,
+  checkpoint jsonb,
+  metadata jsonb,
+  created_at timestamptz,
+  value_channels text[],
+  value_types text[],
+  value_blobs bytea[],
+  write_task_ids text[],
+  write_task_paths text[],
+  write_idxs integer[],
+  write_channels text[],
+  write_types text[],
+  write_blobs bytea[],
+  send_types text[],
+  send_blobs bytea[]
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+-- An unlimited list is over-estimated far enough to be compiled, which costs more than it saves.
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  -- The ids asked for, as bounds that an index can use whether or not they were given; U+10FFFF is above every identifier.
+  v_from text := coalesce(p_checkpoint_id, '');
+  v_to text := coalesce(p_checkpoint_id, U&'\+10FFFF');
+  v_below text := coalesce(p_before, U&'\+10FFFF\+10FFFF');
+  v_page refcursor;
+  r record;
+begin
+  if p_thread_id = '' or p_checkpoint_id = '' or p_before = '' or p_limit < 0
+    or (p_filter is not null and jsonb_typeof(p_filter) <> 'object') then
+    perform @extschema@.reject_argument('list of checkpoints',
+      format('thread_id %L, filter %L, before %L, limit %L, checkpoint_id %L.', p_thread_id, p_filter, p_before, p_limit,
+        p_checkpoint_id),
+      'Pass null, not an empty string, for what is not to be narrowed; a filter is a JSON object; a limit is not negative.');
+  end if;
+
+  if p_thread_id is not null and p_checkpoint_ns is not null then
+    open v_page for
+      select *
+      from @extschema@.checkpoints c
+      where c.thread_id = p_thread_id
+        and c.checkpoint_ns = p_checkpoint_ns
+        and c.checkpoint_id between v_from and v_to
+        and c.checkpoint_id < v_below
+        and (p_filter is null or c.metadata @> p_filter)
+      order by c.checkpoint_id desc
+      limit p_limit;
+  elsif p_thread_id is not null then
+    -- The primary key orders ids within a namespace only: take each namespace's newest, skipping from one to the next.
+    open v_page for
+      with recursive namespaces as (
+        (
+          select c.checkpoint_ns
+          from @extschema@.checkpoints c
+          where c.thread_id = p_thread_id
+          order by c.checkpoint_ns
+          limit 1
+        )
+        union all
+        select (
+          select c.checkpoint_ns
+          from @extschema@.checkpoints c
+          where c.thread_id = p_thread_id
+            and c.checkpoint_ns > n.checkpoint_ns
+          order by c.checkpoint_ns
+          limit 1
+        )
+        from namespaces n
+        where n.checkpoint_ns is not null
+      )
+      select c.*
+      from namespaces n
+      cross join lateral (
+        select *
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id
+          and c.checkpoint_ns = n.checkpoint_ns
+          and c.checkpoint_id between v_from and v_to
+          and c.checkpoint_id < v_below
+          and (p_filter is null or c.metadata @> p_filter)
+        order by c.checkpoint_id desc
+        limit p_limit
+      ) c
+      order by c.checkpoint_id desc, c.checkpoint_ns
+      limit p_limit;
+  elsif p_filter is null then
+    open v_page for
+      select *
+      from @extschema@.checkpoints c
+      where c.checkpoint_id between v_from and v_to
+        and c.checkpoint_id < v_below
+        and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
+      order by c.checkpoint_id desc
+      limit p_limit;
+  else
+    open v_page for
+      select *
+      from @extschema@.checkpoints c
+      where c.metadata @> p_filter
+        and c.checkpoint_id between v_from and v_to
+        and c.checkpoint_id < v_below
+        and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
+      order by c.checkpoint_id desc
+      limit p_limit;
+  end if;
+
+  loop
+    fetch v_page into r;
+    exit when not found;
+    thread_id := r.thread_id;
+    checkpoint_ns := r.checkpoint_ns;
+    checkpoint_id := r.checkpoint_id;
+    parent_checkpoint_id := r.parent_checkpoint_id;
+    checkpoint := r.checkpoint;
+    metadata := r.metadata;
+    created_at := r.created_at;
+    if p_with_state then
+      select v.channels, v.types, v.blobs, w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs, s.types, s.blobs
+      into value_channels, value_types, value_blobs, write_task_ids, write_task_paths, write_idxs, write_channels,
+        write_types, write_blobs, send_types, send_blobs
+      from @extschema@.channel_blobs(r.thread_id, r.checkpoint_ns, r.checkpoint) v
+      cross join @extschema@.pending_writes(r.thread_id, r.checkpoint_ns, r.checkpoint_id) w
+      cross join @extschema@.pending_sends(r.thread_id, r.checkpoint_ns, r.parent_checkpoint_id, r.checkpoint) s;
+    end if;
+    return next;
+  end loop;
+  close v_page;
+end
+$fn$;
+
+comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is
+  'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
+revoke all on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) from public;

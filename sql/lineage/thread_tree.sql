@@ -1,0 +1,154 @@
+-- Every checkpoint of a namespace, in the order in which one draws a tree: a checkpoint, then each child (oldest first)
+-- with all that descends from it.
+--   branch      where it stands: one number more at each fork passed, e.g. '1.2'; empty before the first fork
+--   is_head     no checkpoint continues from it
+--   is_latest   the one that get_checkpoint returns without an id
+--   is_last_child  the last of its parent's children, for drawing
+--   problem     'missing parent' for a root that names one, 'cycle' where a loop of parents had to be cut
+-- Arrays indexed by position stand in for a recursive join, which would scan all checkpoints once a level.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.thread_tree(p_thread_id text, p_checkpoint_ns text default '')
+returns table (
+  ordinal integer,
+  depth integer,
+  checkpoint_id text,
+  parent_checkpoint_id text,
+  child_count integer,
+  branch text,
+  is_head boolean,
+  is_latest boolean,
+  is_last_child boolean,
+  source text,
+  step integer,
+  created_at timestamptz,
+  problem text
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_ids text[];
+  v_parents integer[];        -- position of the parent, or null
+  v_count integer;
+  v_children integer[];       -- how many, by position
+  v_first integer[];          -- the newest child visited last: lists are built back to front, oldest child on top
+  v_next integer[];           -- the next sibling
+  v_depths integer[];
+  v_branches text[];
+  v_problems text[];
+  v_order integer[] := '{}';  -- positions in drawing order
+  v_lasts boolean[];
+  v_stack integer[] := '{}';
+  v_top integer := 0;
+  v_node integer;
+  v_child integer;
+  v_sibling integer;
+  v_parent integer;
+  v_roots integer := 0;
+  v_start integer;
+begin
+  if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null then
+    perform @extschema@.reject_argument('thread to draw',
+      format('thread_id %L, checkpoint_ns %L.', p_thread_id, p_checkpoint_ns),
+      'thread_id is needed; checkpoint_ns is empty for the root graph.');
+  end if;
+
+  with numbered as (
+    select c.checkpoint_id, c.parent_checkpoint_id, (row_number() over (order by c.checkpoint_id))::integer as n
+    from @extschema@.checkpoints c
+    where c.thread_id = p_thread_id
+      and c.checkpoint_ns = p_checkpoint_ns
+  )
+  select array_agg(c.checkpoint_id order by c.n), array_agg(p.n order by c.n), count(*)
+  into v_ids, v_parents, v_count
+  from numbered c
+  left join numbered p on p.checkpoint_id = c.parent_checkpoint_id;
+
+  v_children := array_fill(0, array[v_count]);
+  v_first := array_fill(null::integer, array[v_count]);
+  v_next := array_fill(null::integer, array[v_count]);
+  v_depths := array_fill(null::integer, array[v_count]);
+  v_branches := array_fill(''::text, array[v_count]);
+  v_problems := array_fill(null::text, array[v_count]);
+  v_lasts := array_fill(true, array[v_count]);
+
+  for i in reverse v_count .. 1 loop
+    v_parent := v_parents[i];
+    if v_parent is null then
+      v_roots := v_roots + 1;
+    else
+      v_lasts[i] := v_children[v_parent] = 0;
+      v_children[v_parent] := v_children[v_parent] + 1;
+      v_next[i] := v_first[v_parent];
+      v_first[v_parent] := i;
+    end if;
+  end loop;
+
+  v_sibling := 0;
+  -- Roots first; what they do not reach hangs on a loop of parents, and is entered wherever the loop's oldest member is.
+  for v_pass in 1 .. 2 loop
+    for v_start in 1 .. v_count loop
+      continue when v_depths[v_start] is not null or (v_pass = 1 and v_parents[v_start] is not null);
+      v_sibling := v_sibling + 1;
+      if v_pass = 2 then
+        v_problems[v_start] := 'cycle';
+      end if;
+      v_depths[v_start] := 0;
+      v_branches[v_start] := case when v_roots > 1 or v_pass = 2 then v_sibling::text else '' end;
+      v_top := 1;
+      v_stack[1] := v_start;
+      while v_top > 0 loop
+        v_node := v_stack[v_top];
+        v_top := v_top - 1;
+        v_order := v_order || v_node;
+        -- Number the children oldest first, then lay them on the stack so that the oldest is on top.
+        v_child := v_first[v_node];
+        v_top := v_top + v_children[v_node];
+        for i in 1 .. v_children[v_node] loop
+          v_stack[v_top - i + 1] := v_child;
+          if v_depths[v_child] is null then
+            v_depths[v_child] := v_depths[v_node] + 1;
+            v_branches[v_child] := case
+              when v_children[v_node] = 1 then v_branches[v_node]
+              when v_branches[v_node] = '' then i::text
+              else v_branches[v_node] || '.' || i
+            end;
+          end if;
+          v_child := v_next[v_child];
+        end loop;
+        -- Only the entry of a loop can be met twice.
+        while v_top > 0 and v_problems[v_stack[v_top]] = 'cycle' loop
+          v_top := v_top - 1;
+        end loop;
+      end loop;
+    end loop;
+  end loop;
+
+  return query
+  select o.ordinal::integer, v_depths[o.n], c.checkpoint_id, c.parent_checkpoint_id, v_children[o.n], v_branches[o.n],
+    v_children[o.n] = 0, o.n = v_count, v_lasts[o.n], c.metadata ->> 'source',
+    case when jsonb_typeof(c.metadata -> 'step') = 'number' then (c.metadata ->> 'step')::numeric::integer end,
+    c.created_at,
+    coalesce(v_problems[o.n],
+      case when c.parent_checkpoint_id is not null and v_parents[o.n] is null then 'missing parent' end)
+  from unnest(v_order) with ordinality as o (n, ordinal)
+  cross join lateral (
+    select *
+    from @extschema@.checkpoints c
+    where c.thread_id = p_thread_id
+      and c.checkpoint_ns = p_checkpoint_ns
+      and c.checkpoint_id = v_ids[o.n]
+    limit 1
+  ) c
+  order by o.ordinal;
+end
+$fn$;
+
+comment on function @extschema@.thread_tree(text, text) is
+  'Every checkpoint of a namespace in drawing order, with depth, branch, heads and child counts.';
+revoke all on function @extschema@.thread_tree(text, text) from public;

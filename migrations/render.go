@@ -156,4 +156,3 @@ func schemaProblem(name string) string {
 	}
 	return ""
 }
-

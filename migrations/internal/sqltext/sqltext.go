@@ -43,7 +43,9 @@ type Token struct {
 }
 
 // Blank reports whether the token is white space or a comment.
-func (t Token) Blank() bool { return t.Kind == Space || t.Kind == LineComment || t.Kind == BlockComment }
+func (t Token) Blank() bool {
+	return t.Kind == Space || t.Kind == LineComment || t.Kind == BlockComment
+}
 
 // Body is what stands between the tags of a Dollar token.
 func (t Token) Body() string {

@@ -1,0 +1,150 @@
+package pgsaver
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/serde"
+)
+
+// encodedCheckpoint is a checkpoint as put_checkpoint takes it: JSON, and the values that do not stand in it as parallel
+// arrays.
+type encodedCheckpoint struct {
+	checkpoint, metadata      string
+	channels, versions, types []string
+	blobs                     [][]byte
+}
+
+func (e *encodedCheckpoint) args(config checkpoint.Config, cp *checkpoint.Checkpoint) []any {
+	return []any{
+		config.ThreadID, config.Namespace, cp.ID, orNull(config.CheckpointID), e.checkpoint, e.metadata,
+		e.channels, e.versions, e.types, e.blobs,
+	}
+}
+
+func (s *Saver) encode(cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
+	newVersions map[string]checkpoint.Version,
+) (*encodedCheckpoint, error) {
+	if cp == nil {
+		return nil, fmt.Errorf("%w: the checkpoint is nil", checkpoint.ErrInvalidArgument)
+	}
+	if newVersions == nil {
+		newVersions = cp.ChannelVersions
+	}
+	encoded := &encodedCheckpoint{channels: []string{}, versions: []string{}, types: []string{}, blobs: [][]byte{}}
+	inlineValues := make(map[string]any, len(cp.ChannelValues))
+	encrypts := serde.Encrypts(s.serde)
+	for _, channel := range slices.Sorted(maps.Keys(cp.ChannelValues)) {
+		value := cp.ChannelValues[channel]
+		if !encrypts && isInline(value) {
+			inlineValues[channel] = value
+			continue
+		}
+		if _, isSnapshot := value.(serde.DeltaSnapshot); isSnapshot {
+			// Runtimes look for this marker before they look for the value.
+			inlineValues[channel] = true
+		}
+		version, isNew := newVersions[channel]
+		if !isNew {
+			if cp.ChannelVersions[channel].IsZero() {
+				return nil, fmt.Errorf("%w: channel %q has a value but no version, so it could not be found again; "+
+					"add it to ChannelVersions and to the new versions", checkpoint.ErrInvalidArgument, channel)
+			}
+			continue
+		}
+		typed, err := s.serde.Dump(value)
+		if err != nil {
+			return nil, fmt.Errorf("%w: channel %q: %w", checkpoint.ErrInvalidArgument, channel, err)
+		}
+		encoded.channels = append(encoded.channels, channel)
+		encoded.versions = append(encoded.versions, version.String())
+		encoded.types = append(encoded.types, typed.Type)
+		encoded.blobs = append(encoded.blobs, notNil(typed.Data))
+	}
+
+	inline := *cp
+	inline.ChannelValues = inlineValues
+	var err error
+	if encoded.checkpoint, err = encodeJSON(&inline); err != nil {
+		return nil, err
+	}
+	encoded.metadata, err = encodeJSON(metadata)
+	return encoded, err
+}
+
+func encodeJSON(value json.Marshaler) (string, error) {
+	encoded, err := value.MarshalJSON()
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", checkpoint.ErrInvalidArgument, err)
+	}
+	return string(encoded), nil
+}
+
+// isInline says whether a value stands in the checkpoint's JSON, as every saver keeps primitives, rather than in a blob.
+// What JSON in Postgres would not give back as it was (NUL, NaN, exponents) becomes a blob, which every saver reads as
+// well.
+func isInline(value any) bool {
+	switch v := value.(type) {
+	case nil, bool, int, int8, int16, int32, int64, uint8, uint16, uint32:
+		return true
+	case uint:
+		return v <= math.MaxInt64
+	case uint64:
+		return v <= math.MaxInt64
+	case float32:
+		return isInlineFloat(float64(v))
+	case float64:
+		return isInlineFloat(v)
+	case string:
+		return utf8.ValidString(v) && !strings.Contains(v, "\x00")
+	}
+	return false
+}
+
+func isInlineFloat(f float64) bool {
+	return !math.IsNaN(f) && !math.IsInf(f, 0) && !(f == 0 && math.Signbit(f)) &&
+		len(strconv.FormatFloat(f, 'f', -1, 64)) <= 24
+}
+
+// encodedWrites are writes as put_writes and put_step take them: parallel arrays.
+type encodedWrites struct {
+	taskIDs, taskPaths, channels, types []string
+	blobs                               [][]byte
+}
+
+func (s *Saver) encodeWrites(writes []checkpoint.Write) (*encodedWrites, error) {
+	encoded := &encodedWrites{
+		taskIDs:   make([]string, len(writes)),
+		taskPaths: make([]string, len(writes)),
+		channels:  make([]string, len(writes)),
+		types:     make([]string, len(writes)),
+		blobs:     make([][]byte, len(writes)),
+	}
+	for i, write := range writes {
+		typed, err := s.serde.Dump(write.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%w: write %d to channel %q: %w", checkpoint.ErrInvalidArgument, i, write.Channel, err)
+		}
+		encoded.taskIDs[i] = write.TaskID
+		encoded.taskPaths[i] = write.TaskPath
+		encoded.channels[i] = write.Channel
+		encoded.types[i] = typed.Type
+		encoded.blobs[i] = notNil(typed.Data)
+	}
+	return encoded, nil
+}
+
+// notNil keeps an empty value from becoming a null, which means something else to other clients.
+func notNil(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}

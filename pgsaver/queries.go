@@ -1,0 +1,40 @@
+package pgsaver
+
+import (
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// queries are the statements of a Saver, one function call each. Parameters are cast, because without prepared statements
+// Postgres could not tell the type of an array, and a null has none.
+type queries struct {
+	schemaInfo, get, list, put, putWrites, putStep, deleteThread, fork string
+}
+
+const tupleColumns = `thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, created_at,
+	value_channels, value_types, value_blobs,
+	write_task_ids, write_task_paths, write_idxs, write_channels, write_types, write_blobs,
+	send_types, send_blobs`
+
+func newQueries(schema string) *queries {
+	in := func(sql string) string {
+		return strings.ReplaceAll(sql, "@schema@", pgx.Identifier{schema}.Sanitize())
+	}
+	return &queries{
+		schemaInfo: in(`select schema_version, minimum_client, dirty from @schema@.schema_info()`),
+		get: in(`select ` + tupleColumns + `
+			from @schema@.get_checkpoint($1::text, $2::text, $3::text)`),
+		list: in(`select ` + tupleColumns + `
+			from @schema@.list_checkpoints($1::text, $2::text, $3::jsonb, $4::text, $5::bigint, $6::boolean, $7::text)`),
+		put: in(`select @schema@.put_checkpoint($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb,
+			$7::text[], $8::text[], $9::text[], $10::bytea[])`),
+		putWrites: in(`select @schema@.put_writes($1::text, $2::text, $3::text, $4::text, $5::text, null,
+			$6::text[], $7::text[], $8::bytea[])`),
+		putStep: in(`select @schema@.put_step($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb,
+			$7::text[], $8::text[], $9::text[], $10::bytea[],
+			$11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[])`),
+		deleteThread: in(`select * from @schema@.delete_thread($1::text)`),
+		fork:         in(`select @schema@.fork_checkpoint($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::boolean)`),
+	}
+}

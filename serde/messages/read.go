@@ -1,0 +1,73 @@
+package messages
+
+import (
+	"strings"
+
+	"github.com/pgweft/pgweft/serde/ordered"
+)
+
+// FromFields returns the message whose class and fields were read from
+// MessagePack. The fields are kept as they are, in their order, so that the
+// message is written as the same bytes. It reports false where the class is not
+// one of LangChain's messages or the fields are not those of a message.
+func FromFields(module, name string, fields *ordered.Map) (Message, bool) {
+	c, ok := classes[name]
+	if !ok || c.module != module || !readable(fields) {
+		return nil, false
+	}
+	return c.wrap(message{class: c, fields: fields}), true
+}
+
+// FromConstructor returns the message that LangChain would construct from
+// keyword arguments, as older checkpoints and JavaScript store it: absent
+// fields get their defaults. The id is the constructor's path, such as
+// "langchain.schema.messages", and name the class. It reports false where these
+// name no message or the arguments are not those of one.
+func FromConstructor(module, name string, kwargs *ordered.Map) (Message, bool) {
+	c, ok := classes[name]
+	if !ok || !isMessageModule(module, c.module) {
+		return nil, false
+	}
+	m := c.blank("")
+	if c != removeClass {
+		m.fields.Set("content", nil)
+	}
+	for key, value := range kwargs.All() {
+		m.fields.Set(key, value)
+	}
+	m.fields.Set("type", c.kind)
+	if !readable(m.fields) {
+		return nil, false
+	}
+	made := c.wrap(m)
+	if ai, ok := made.(*AIMessage); ok && !c.chunk {
+		ai.adoptProviderCalls()
+	}
+	return made, true
+}
+
+// isMessageModule knows the places LangChain's messages have lived in: where
+// the class is, the package it is imported from (JavaScript), and the old one.
+func isMessageModule(module, home string) bool {
+	return module == home || module == "langchain_core.messages" || module == "langchain.schema.messages" ||
+		strings.HasPrefix(module, "langchain.schema.messages.")
+}
+
+// readable reports whether the fields every reader relies on have the types
+// that the Message interface promises.
+func readable(fields *ordered.Map) bool {
+	switch content, _ := fields.Get("content"); content.(type) {
+	case string, []any:
+	default:
+		return false
+	}
+	return isOptionalText(fields, "id") && isOptionalText(fields, "name")
+}
+
+func isOptionalText(fields *ordered.Map, name string) bool {
+	switch value, _ := fields.Get(name); value.(type) {
+	case nil, string:
+		return true
+	}
+	return false
+}

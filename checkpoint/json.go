@@ -2,10 +2,13 @@ package checkpoint
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"math/big"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -19,10 +22,6 @@ type checkpointJSON struct {
 	ChannelVersions map[string]Version            `json:"channel_versions"`
 	VersionsSeen    map[string]map[string]Version `json:"versions_seen"`
 	UpdatedChannels []string                      `json:"updated_channels"`
-}
-
-var knownFields = []string{
-	"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels",
 }
 
 // MarshalJSON implements [json.Marshaler]. ChannelValues have to be what JSON can hold: a saver takes the others out
@@ -66,36 +65,45 @@ func (c *Checkpoint) MarshalJSON() ([]byte, error) {
 	return encodeJSON(fields)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Numbers become int64 where they are whole and fit, otherwise float64.
+// UnmarshalJSON implements [json.Unmarshaler]. Numbers without a fraction become int64, uint64 or *big.Int, the first that
+// fits; others float64, or [json.Number] where a float64 cannot hold them.
 func (c *Checkpoint) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
 	var form checkpointJSON
-	if err := decodeJSON(data, &form); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+	// One by one, because encoding/json would take a field "ID" for "id".
+	for name, into := range map[string]any{
+		"v": &form.V, "id": &form.ID, "ts": &form.TS,
+		"channel_values": &form.ChannelValues, "channel_versions": &form.ChannelVersions,
+		"versions_seen": &form.VersionsSeen, "updated_channels": &form.UpdatedChannels,
+	} {
+		if raw, ok := fields[name]; ok {
+			if err := decodeJSON(raw, into); err != nil {
+				return fmt.Errorf("checkpoint: %s: %w", name, err)
+			}
+			delete(fields, name)
+		}
 	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	*c = Checkpoint{
+	decoded := Checkpoint{
 		V: form.V, ID: form.ID, TS: form.TS,
 		ChannelValues:   plainNumbers(orEmpty(form.ChannelValues)).(map[string]any),
 		ChannelVersions: orEmpty(form.ChannelVersions),
 		VersionsSeen:    orEmpty(form.VersionsSeen),
 		UpdatedChannels: form.UpdatedChannels,
 	}
-	for _, name := range knownFields {
-		delete(all, name)
-	}
-	for name, raw := range all {
+	for name, raw := range fields {
 		var value any
 		if err := decodeJSON(raw, &value); err != nil {
 			return fmt.Errorf("checkpoint: %s: %w", name, err)
 		}
-		if c.Extra == nil {
-			c.Extra = map[string]any{}
+		if decoded.Extra == nil {
+			decoded.Extra = map[string]any{}
 		}
-		c.Extra[name] = plainNumbers(value)
+		decoded.Extra[name] = plainNumbers(value)
 	}
+	*c = decoded
 	return nil
 }
 
@@ -112,7 +120,7 @@ func (m Metadata) MarshalJSON() ([]byte, error) {
 	return withoutNUL(encoded), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Numbers become int64 where they are whole and fit, otherwise float64.
+// UnmarshalJSON implements [json.Unmarshaler]. Numbers are those of [Checkpoint.UnmarshalJSON].
 func (m *Metadata) UnmarshalJSON(data []byte) error {
 	var fields map[string]any
 	if err := decodeJSON(data, &fields); err != nil {
@@ -179,6 +187,32 @@ func keepFractions(value any) (any, error) {
 		}
 		return copied, nil
 	}
+	return keepFractionsOf(reflect.ValueOf(value), value)
+}
+
+// keepFractionsOf does the same for Go's other slices and maps, such as []float64. What encodes itself, and bytes, which
+// JSON holds as text, stay as they are.
+func keepFractionsOf(v reflect.Value, value any) (any, error) {
+	switch value.(type) {
+	case nil, []byte, json.Marshaler, encoding.TextMarshaler:
+		return value, nil
+	}
+	switch {
+	case v.CanFloat():
+		return jsonFloat(v.Float())
+	case v.Kind() == reflect.Slice && !v.IsNil(), v.Kind() == reflect.Array:
+		elements := make([]any, v.Len())
+		for i := range elements {
+			elements[i] = v.Index(i).Interface()
+		}
+		return keepFractions(elements)
+	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String && !v.IsNil():
+		elements := make(map[string]any, v.Len())
+		for key, element := range v.Seq2() {
+			elements[key.String()] = element.Interface()
+		}
+		return keepFractions(elements)
+	}
 	return value, nil
 }
 
@@ -199,17 +233,11 @@ func decimalText(f float64) string {
 	return text
 }
 
-// plainNumbers replaces, in place, every json.Number by an int64 or a float64.
+// plainNumbers replaces, in place, every json.Number by a Go number.
 func plainNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return i
-		}
-		if f, err := v.Float64(); err == nil {
-			return f
-		}
-		return v.String()
+		return plainNumber(v)
 	case map[string]any:
 		for key, element := range v {
 			v[key] = plainNumbers(element)
@@ -220,6 +248,27 @@ func plainNumbers(value any) any {
 		}
 	}
 	return value
+}
+
+func plainNumber(number json.Number) any {
+	text := number.String()
+	if strings.ContainsAny(text, ".eE") {
+		if f, err := number.Float64(); err == nil {
+			return f
+		}
+		return number
+	}
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i
+	}
+	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return u
+	}
+	// A float64 would change its digits.
+	if i, ok := new(big.Int).SetString(text, 10); ok {
+		return i
+	}
+	return number
 }
 
 // withoutNUL takes the escape of NUL out of encoded JSON. A backslash that is itself escaped does not begin one.

@@ -30,7 +30,8 @@ func FloatVersion(f float64) Version {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return Version{}
 	}
-	return Version{text: decimalText(f), number: true}
+	// JSON in a database has no negative zero, and the value would not be found under another text.
+	return Version{text: decimalText(f + 0), number: true}
 }
 
 // String is the version as text, as a saver keys the channel's value by it.
@@ -116,6 +117,11 @@ func NextVersion(current Version) Version {
 
 // counter is the whole number a version begins with; nil if it begins with none.
 func (v Version) counter() *big.Int {
+	if v.number && strings.ContainsAny(v.text, "eE") {
+		if value, ok := new(big.Rat).SetString(v.text); ok {
+			return new(big.Int).Quo(value.Num(), value.Denom())
+		}
+	}
 	whole, _, _ := strings.Cut(v.text, ".")
 	counter, ok := new(big.Int).SetString(whole, 10)
 	if !ok {

@@ -1535,11 +1535,11 @@ revoke all on function @extschema@.copy_blobs(text, text, jsonb, boolean) from p
 -- sql/lineage/thread_tree.sql
 
 -- Every checkpoint of a namespace, in the order in which one draws a tree: a checkpoint, then each child (oldest first)
--- with all that descends from it.
+-- with all that descends from it. "select drawing from thread_tree(...)" is the picture.
 --   branch      where it stands: one number more at each fork passed, e.g. '1.2'; empty before the first fork
 --   is_head     no checkpoint continues from it
 --   is_latest   the one that get_checkpoint returns without an id
---   is_last_child  the last of its parent's children, for drawing
+--   drawing     the id behind the box characters that connect it
 --   problem     'missing parent' for a root that names one, 'cycle' where a loop of parents had to be cut
 -- Arrays indexed by position stand in for a recursive join, which would scan all checkpoints once a level.
 -- Locks: none. Errors: LG002.
@@ -1553,10 +1553,10 @@ returns table (
   branch text,
   is_head boolean,
   is_latest boolean,
-  is_last_child boolean,
   source text,
   step integer,
   created_at timestamptz,
+  drawing text,
   problem text
 )
 language plpgsql
@@ -1565,6 +1565,8 @@ parallel safe
 security invoker
 rows 100
 set jit = off
+-- Parents are joined once; without statistics a nested loop would compare every pair.
+set enable_nestloop = off
 as $fn$
 #variable_conflict use_column
 declare
@@ -1577,8 +1579,17 @@ declare
   v_depths integer[];
   v_branches text[];
   v_problems text[];
-  v_order integer[] := '{}';  -- positions in drawing order
-  v_lasts boolean[];
+  v_latest text;
+  -- What is known of each checkpoint, in drawing order.
+  v_order_ids text[] := '{}';
+  v_order_depths integer[] := '{}';
+  v_order_children integer[] := '{}';
+  v_order_branches text[] := '{}';
+  v_order_drawings text[] := '{}';
+  v_order_problems text[] := '{}';
+  v_order_roots boolean[] := '{}';
+  v_indents text[];           -- what stands before the lines of a checkpoint's descendants
+  v_drawings text[];
   v_stack integer[] := '{}';
   v_top integer := 0;
   v_node integer;
@@ -1605,20 +1616,27 @@ begin
   from numbered c
   left join numbered p on p.checkpoint_id = c.parent_checkpoint_id;
 
+  if v_count = 0 then
+    return;
+  end if;
+  -- Assigning an element makes PL/pgSQL keep an array unpacked; a packed one is scanned at every subscript.
+  v_latest := v_ids[v_count];
+  v_ids[1] := v_ids[1];
+  v_parents[1] := v_parents[1];
   v_children := array_fill(0, array[v_count]);
   v_first := array_fill(null::integer, array[v_count]);
   v_next := array_fill(null::integer, array[v_count]);
   v_depths := array_fill(null::integer, array[v_count]);
   v_branches := array_fill(''::text, array[v_count]);
   v_problems := array_fill(null::text, array[v_count]);
-  v_lasts := array_fill(true, array[v_count]);
+  v_indents := array_fill(''::text, array[v_count]);
+  v_drawings := v_ids;
 
   for i in reverse v_count .. 1 loop
     v_parent := v_parents[i];
     if v_parent is null then
       v_roots := v_roots + 1;
     else
-      v_lasts[i] := v_children[v_parent] = 0;
       v_children[v_parent] := v_children[v_parent] + 1;
       v_next[i] := v_first[v_parent];
       v_first[v_parent] := i;
@@ -1641,7 +1659,13 @@ begin
       while v_top > 0 loop
         v_node := v_stack[v_top];
         v_top := v_top - 1;
-        v_order := v_order || v_node;
+        v_order_ids := v_order_ids || v_ids[v_node];
+        v_order_depths := v_order_depths || v_depths[v_node];
+        v_order_children := v_order_children || v_children[v_node];
+        v_order_branches := v_order_branches || v_branches[v_node];
+        v_order_drawings := v_order_drawings || v_drawings[v_node];
+        v_order_problems := v_order_problems || v_problems[v_node];
+        v_order_roots := v_order_roots || (v_parents[v_node] is null);
         -- Number the children oldest first, then lay them on the stack so that the oldest is on top.
         v_child := v_first[v_node];
         v_top := v_top + v_children[v_node];
@@ -1649,11 +1673,16 @@ begin
           v_stack[v_top - i + 1] := v_child;
           if v_depths[v_child] is null then
             v_depths[v_child] := v_depths[v_node] + 1;
-            v_branches[v_child] := case
-              when v_children[v_node] = 1 then v_branches[v_node]
-              when v_branches[v_node] = '' then i::text
-              else v_branches[v_node] || '.' || i
-            end;
+            if v_children[v_node] = 1 then
+              v_branches[v_child] := v_branches[v_node];
+              v_indents[v_child] := v_indents[v_node];
+              v_drawings[v_child] := v_indents[v_node] || v_ids[v_child];
+            else
+              v_branches[v_child] := concat_ws('.', nullif(v_branches[v_node], ''), i);
+              v_indents[v_child] := v_indents[v_node] || case when i < v_children[v_node] then '│  ' else '   ' end;
+              v_drawings[v_child] := v_indents[v_node]
+                || case when i < v_children[v_node] then '├─ ' else '└─ ' end || v_ids[v_child];
+            end if;
           end if;
           v_child := v_next[v_child];
         end loop;
@@ -1665,20 +1694,22 @@ begin
     end loop;
   end loop;
 
+  -- The arrays are unnested in drawing order: subscripting them inside the query would scan them once a row.
   return query
-  select o.ordinal::integer, v_depths[o.n], c.checkpoint_id, c.parent_checkpoint_id, v_children[o.n], v_branches[o.n],
-    v_children[o.n] = 0, o.n = v_count, v_lasts[o.n], c.metadata ->> 'source',
+  select o.ordinal::integer, o.depth, c.checkpoint_id, c.parent_checkpoint_id, o.child_count, o.branch, o.child_count = 0,
+    o.checkpoint_id = v_latest, c.metadata ->> 'source',
     case when jsonb_typeof(c.metadata -> 'step') = 'number' then (c.metadata ->> 'step')::numeric::integer end,
-    c.created_at,
-    coalesce(v_problems[o.n],
-      case when c.parent_checkpoint_id is not null and v_parents[o.n] is null then 'missing parent' end)
-  from unnest(v_order) with ordinality as o (n, ordinal)
+    c.created_at, o.drawing,
+    coalesce(o.problem, case when o.is_root and c.parent_checkpoint_id is not null then 'missing parent' end)
+  from unnest(v_order_ids, v_order_depths, v_order_children, v_order_branches, v_order_drawings, v_order_problems,
+    v_order_roots) with ordinality
+    as o (checkpoint_id, depth, child_count, branch, drawing, problem, is_root, ordinal)
   cross join lateral (
     select *
     from @extschema@.checkpoints c
     where c.thread_id = p_thread_id
       and c.checkpoint_ns = p_checkpoint_ns
-      and c.checkpoint_id = v_ids[o.n]
+      and c.checkpoint_id = o.checkpoint_id
     limit 1
   ) c
   order by o.ordinal;

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/golang-migrate/migrate/v4/source"
@@ -63,7 +64,7 @@ func loadFile(files fs.FS, name, schema string, byVersion map[int]*migration) er
 	if err != nil {
 		return err
 	}
-	if _, err := sqltext.Split(rendered); err != nil {
+	if err := checkStatements(rendered); err != nil {
 		return err
 	}
 	version := int(parsed.Version) //nolint:gosec // a file name's number
@@ -80,6 +81,22 @@ func loadFile(files fs.FS, name, schema string, byVersion map[int]*migration) er
 		m.up = rendered
 	} else {
 		m.down = rendered
+	}
+	return nil
+}
+
+var transactionControl = regexp.MustCompile(`(?i)^(begin|start|commit|end|rollback|abort|savepoint|release|prepare)\b`)
+
+// checkStatements refuses scripts that would end the transaction they share with their version row.
+func checkStatements(script string) error {
+	statements, err := sqltext.Split(script)
+	if err != nil {
+		return err
+	}
+	for _, s := range statements {
+		if word := transactionControl.FindString(s.Text); word != "" {
+			return fmt.Errorf("line %d: %q controls the transaction; a migration and its version row are one transaction", s.Line, word)
+		}
 	}
 	return nil
 }

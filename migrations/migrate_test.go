@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -117,7 +118,7 @@ func TestOwnersWithoutSuperuser(t *testing.T) {
 		t.Parallel()
 		c := newDatabase(t)
 		role, as := newRole(t, c)
-		exec1(t, c, "grant create on database "+c.Database+" to "+role)
+		execute(t, c, "grant create on database "+c.Database+" to "+role)
 		m := newMigrator(t, as, nil)
 		require.NoError(t, m.Up(t.Context()))
 		require.Equal(t, role, value[string](t, c, `select pg_get_userbyid(relowner) from pg_class where oid = 'langgraph.checkpoints'::regclass`))
@@ -130,7 +131,7 @@ func TestOwnersWithoutSuperuser(t *testing.T) {
 		t.Parallel()
 		c := newDatabase(t)
 		role, as := newRole(t, c)
-		exec1(t, c, "create schema langgraph authorization "+role+"; create schema langgraph_analytics authorization "+role)
+		execute(t, c, "create schema langgraph authorization "+role+"; create schema langgraph_analytics authorization "+role)
 		m := newMigrator(t, as, nil)
 		require.NoError(t, m.Up(t.Context()))
 		require.NoError(t, m.Down(t.Context(), 1))
@@ -144,7 +145,7 @@ func TestOwnersWithoutSuperuser(t *testing.T) {
 		role, as := newRole(t, c)
 		m := newMigrator(t, as, nil)
 		require.ErrorContains(t, m.Up(t.Context()), `create schema if not exists "langgraph" authorization "`+role+`"`)
-		exec1(t, c, "create schema langgraph; create schema langgraph_analytics")
+		execute(t, c, "create schema langgraph; create schema langgraph_analytics")
 		require.ErrorContains(t, m.Up(t.Context()), `grant usage, create on schema "langgraph" to "`+role+`"`)
 		require.Equal(t, 0, value[int](t, c, `select count(*) from pg_class where relnamespace = 'langgraph'::regnamespace`))
 	})
@@ -206,7 +207,7 @@ func TestAFailedDownMigrationChangesNothing(t *testing.T) {
 	c := newDatabase(t)
 	m := newMigrator(t, c, nil)
 	require.NoError(t, m.Up(t.Context()))
-	exec1(t, c, "create view public.mine as select thread_id from langgraph.checkpoints")
+	execute(t, c, "create view public.mine as select thread_id from langgraph.checkpoints")
 	before := dump(t, m)
 	require.NoError(t, m.Goto(t.Context(), 1))
 	err := m.Goto(t.Context(), 0)
@@ -290,7 +291,7 @@ func TestADirtySchemaIsRefusedWithTheWayOut(t *testing.T) {
 	c := newDatabase(t)
 	m := newMigrator(t, c, &migrations.Config{Schema: "my agents"})
 	require.NoError(t, m.Goto(t.Context(), 3))
-	exec1(t, c, `update "my agents".schema_migrations set dirty = true`)
+	execute(t, c, `update "my agents".schema_migrations set dirty = true`)
 
 	_, verifyErr := m.Verify(t.Context())
 	for command, err := range map[string]error{
@@ -317,7 +318,7 @@ func TestASchemaFromTheFutureIsRefused(t *testing.T) {
 	c := newDatabase(t)
 	m := newMigrator(t, c, nil)
 	require.NoError(t, m.Up(t.Context()))
-	exec1(t, c, "update langgraph.schema_migrations set version = 9000")
+	execute(t, c, "update langgraph.schema_migrations set version = 9000")
 	before := dump(t, m)
 	_, verifyErr := m.Verify(t.Context())
 	for command, err := range map[string]error{
@@ -356,7 +357,7 @@ func TestSessionsThatMoveTheSchemaTheOtherWayAreNoticed(t *testing.T) {
 	// Between our first and our second step somebody takes the first one back.
 	undo := func(record slog.Record) {
 		if record.Message == "migrated up" {
-			exec1(t, c, "truncate langgraph.schema_migrations; drop table langgraph.first")
+			execute(t, c, "truncate langgraph.schema_migrations; drop table langgraph.first")
 		}
 	}
 	m := newMigrator(t, c, &migrations.Config{Files: failing, Logger: slog.New(each(undo))})
@@ -382,6 +383,7 @@ func TestMigrationsMustBeCompleteAndNumberedWithoutAGap(t *testing.T) {
 		{"no way back", fstest.MapFS{"000001_a.up.sql": file("select 1;")}, "000001_a must have an up and a down file"},
 		{"two names", fstest.MapFS{"000001_a.up.sql": file("select 1;"), "000001_b.down.sql": file("select 1;")}, "version 1 has two names"},
 		{"a name that says nothing", fstest.MapFS{"tables.sql": file("select 1;")}, "NNNNNN_name.up.sql"},
+		{"transaction control", fstest.MapFS{"000001_a.up.sql": file("select 1;\ncommit;")}, `line 2: "commit" controls the transaction`},
 		{"a statement that does not end", fstest.MapFS{"000001_a.up.sql": file("select 1")}, "does not end in a semicolon"},
 	}
 	for _, test := range tests {
@@ -405,6 +407,40 @@ func TestConfigIsChecked(t *testing.T) {
 	require.ErrorContains(t, err, "must not be negative")
 	_, err = migrations.New(c, &migrations.Config{Schema: "pg_x"})
 	require.ErrorContains(t, err, "Postgres reserves it")
+}
+
+func TestALostConnectionLeavesTheMigrationUndone(t *testing.T) {
+	t.Parallel()
+	c := newDatabase(t)
+	lost := maps.Clone(failing)
+	lost["000002_second.up.sql"] = &fstest.MapFile{Data: []byte("create table @extschema@.second (id int);\nselect pg_terminate_backend(pg_backend_pid());")}
+	m := newMigrator(t, c, &migrations.Config{Files: lost})
+	var failure *migrations.MigrationError
+	require.ErrorAs(t, m.Up(t.Context()), &failure)
+	require.Equal(t, 2, failure.Line)
+	require.Equal(t, 1, version(t, m))
+	require.Equal(t, "create table @extschema@.first (\n  id integer\n);\n", dump(t, m))
+}
+
+func TestACancelledMigrationIsUndone(t *testing.T) {
+	t.Parallel()
+	c := newDatabase(t)
+	slow := maps.Clone(failing)
+	slow["000002_second.up.sql"] = &fstest.MapFile{Data: []byte("do $x$ begin raise notice 'it runs'; perform pg_sleep(600); end $x$;")}
+	running := onMessage{message: "server says", seen: make(chan struct{})}
+	m := newMigrator(t, c, &migrations.Config{Files: slow, Logger: slog.New(running)})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- m.Up(ctx) }()
+	<-running.seen
+	cancel()
+	err := <-ended
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "migration 000002_second (up) failed and was rolled back")
+	require.Equal(t, 1, version(t, m))
+	require.Equal(t, 0, value[int](t, c, "select count(*) from pg_stat_activity where datname = current_database() and query like '%pg_sleep(600)%' and pid <> pg_backend_pid()"),
+		"the server was told to stop")
 }
 
 func TestAnUnreachableServerIsAConnectError(t *testing.T) {

@@ -262,7 +262,7 @@ func (m *Migrator) step(ctx context.Context, conn *pgx.Conn, w *walk) error {
 		return m.run(ctx, tx, current, w.direction)
 	})
 	if err != nil {
-		return m.explain(err, run, w)
+		return m.explain(ctx, err, run, w)
 	}
 	if run != nil {
 		w.moved()
@@ -291,7 +291,7 @@ func (m *Migrator) run(ctx context.Context, tx pgx.Tx, current int, d Direction)
 }
 
 // explain puts a failure of a migration's statement or commit into a MigrationError.
-func (m *Migrator) explain(err error, run *migration, w *walk) error {
+func (m *Migrator) explain(ctx context.Context, err error, run *migration, w *walk) error {
 	var commit *commitError
 	if run == nil {
 		return err
@@ -305,7 +305,7 @@ func (m *Migrator) explain(err error, run *migration, w *walk) error {
 	}
 	var statement *statementError
 	if errors.As(err, &statement) {
-		failure.Line, failure.Err = statement.line, statement.err
+		failure.Line, failure.Err = statement.line, m.withCause(ctx, statement.err)
 	}
 	return failure
 }

@@ -52,13 +52,13 @@ func TestAPrintedScriptRefusesAnotherVersion(t *testing.T) {
 	require.NoError(t, m.Goto(t.Context(), 2))
 	before := dump(t, m)
 
-	for from, to := range map[int]int{0: 4, 1: 2, 3: 4, 4: 0} {
+	for from, to := range map[int]int{0: m.Latest(), 1: 2, 3: m.Latest(), m.Latest(): 0} {
 		stderr, err := runPrinted(t, m, c, from, to)
 		require.Error(t, err)
 		require.Contains(t, stderr, "the schema is at version 2, and this script starts from version")
 		require.Contains(t, stderr, "--from 2")
 	}
-	exec1(t, c, "update langgraph.schema_migrations set dirty = true")
+	execute(t, c, "update langgraph.schema_migrations set dirty = true")
 	stderr, err := runPrinted(t, m, c, 2, 3)
 	require.Error(t, err)
 	require.Contains(t, stderr, "marked dirty at version 2")
@@ -78,7 +78,7 @@ func TestAPrintedScriptNeedsNoRightToCreateSchemasThatExist(t *testing.T) {
 	t.Parallel()
 	c := newDatabase(t)
 	role, as := newRole(t, c)
-	exec1(t, c, "create schema langgraph authorization "+role+"; create schema langgraph_analytics authorization "+role)
+	execute(t, c, "create schema langgraph authorization "+role+"; create schema langgraph_analytics authorization "+role)
 	var script strings.Builder
 	m := newMigrator(t, as, nil)
 	require.NoError(t, m.Print(&script, 0, m.Latest()))

@@ -2,38 +2,25 @@ package migrations_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pgweft/pgweft/migrations"
+	"github.com/pgweft/pgweft/testcontainers"
 )
 
-var databases atomic.Int64
+func TestMain(m *testing.M) {
+	testcontainers.Main(m, testcontainers.WithoutMigrations(), testcontainers.WithoutVector(), testcontainers.WithoutFsync())
+}
 
-// newDatabase makes an empty database and gives its configuration.
+// newDatabase makes an empty database and gives the configuration of a superuser's session in it.
 func newDatabase(t *testing.T) *pgx.ConnConfig {
 	t.Helper()
-	name := fmt.Sprintf("t%d_%d", os.Getpid(), databases.Add(1))
-	admin, err := pgx.Connect(t.Context(), "postgres://postgres@127.0.0.1:54411/postgres")
-	require.NoError(t, err)
-	_, err = admin.Exec(t.Context(), "create database "+name)
-	require.NoError(t, err)
-	require.NoError(t, admin.Close(t.Context()))
-	t.Cleanup(func() {
-		admin, err := pgx.Connect(context.Background(), "postgres://postgres@127.0.0.1:54411/postgres")
-		require.NoError(t, err)
-		_, err = admin.Exec(context.Background(), "drop database "+name+" with (force)")
-		require.NoError(t, err)
-		require.NoError(t, admin.Close(context.Background()))
-	})
-	c, err := pgx.ParseConfig("postgres://postgres@127.0.0.1:54411/" + name)
+	c, err := pgx.ParseConfig(testcontainers.NewDatabase(t).ConnString())
 	require.NoError(t, err)
 	return c
 }
@@ -53,11 +40,11 @@ func connect(t *testing.T, c *pgx.ConnConfig) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.ConnectConfig(t.Context(), c)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	t.Cleanup(func() { require.NoError(t, conn.Close(context.Background())) })
 	return conn
 }
 
-func exec1(t *testing.T, c *pgx.ConnConfig, sql string) {
+func execute(t *testing.T, c *pgx.ConnConfig, sql string) {
 	t.Helper()
 	_, err := connect(t, c).Exec(t.Context(), sql)
 	require.NoError(t, err, sql)
@@ -73,8 +60,8 @@ func value[T any](t *testing.T, c *pgx.ConnConfig, sql string) T {
 // newRole makes a role without any right, and the configuration of a session under it.
 func newRole(t *testing.T, c *pgx.ConnConfig) (string, *pgx.ConnConfig) {
 	t.Helper()
-	name := fmt.Sprintf("owner_%d_%d", os.Getpid(), databases.Add(1))
-	exec1(t, c, "create role "+name+" nosuperuser")
+	name := "owner_of_" + c.Database
+	execute(t, c, "create role "+name+" nosuperuser")
 	t.Cleanup(func() {
 		conn, err := pgx.ConnectConfig(context.Background(), c)
 		require.NoError(t, err)

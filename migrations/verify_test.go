@@ -77,7 +77,7 @@ func TestVerifyFindsWhatWasChangedByHand(t *testing.T) {
 			kind: migrations.DriftExtra, object: "grant to public of function langgraph.checkpoints_touch()", detail: "Every role may: execute",
 		},
 		{
-			name: "a right taken from the owner", change: `revoke delete on langgraph.store from postgres`,
+			name: "a right taken from the owner", change: `revoke delete on langgraph.store from current_user`,
 			kind: migrations.DriftExtra, object: "grant to @owner@ of table langgraph.store", detail: "Rights were taken from the owner",
 		},
 		{
@@ -111,7 +111,7 @@ func TestVerifyFindsWhatWasChangedByHand(t *testing.T) {
 			c := newDatabase(t)
 			m := newMigrator(t, c, nil)
 			require.NoError(t, m.Up(t.Context()))
-			exec1(t, c, test.change)
+			execute(t, c, test.change)
 			drifts, err := m.Verify(t.Context())
 			require.NoError(t, err)
 			require.Len(t, drifts, 1)
@@ -129,7 +129,7 @@ func TestVerifyOfWhatEnableFunctionsMakeFindsNothing(t *testing.T) {
 	c := newDatabase(t)
 	m := newMigrator(t, c, nil)
 	require.NoError(t, m.Up(t.Context()))
-	exec1(t, c, `create table langgraph.store_vectors (prefix text, embedding float4[]); create index on langgraph.store_vectors (prefix)`)
+	execute(t, c, `create table langgraph.store_vectors (prefix text, embedding float4[]); create index on langgraph.store_vectors (prefix)`)
 	drifts, err := m.Verify(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, drifts)
@@ -173,7 +173,7 @@ func TestVerifyIgnoresMembersOfExtensions(t *testing.T) {
 	c := newDatabase(t)
 	m := newMigrator(t, c, &migrations.Config{Schema: "public"})
 	require.NoError(t, m.Up(t.Context()))
-	exec1(t, c, "create extension pg_trgm schema public")
+	execute(t, c, "create extension pg_trgm schema public")
 	drifts, err := m.Verify(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, drifts)

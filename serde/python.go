@@ -153,8 +153,12 @@ func formatTime(t time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	_, offset := t.Zone()
+	if offset <= -secondsPerDay || offset >= secondsPerDay {
+		return "", fmt.Errorf("the time zone is %d seconds from UTC, Python allows less than a day", offset)
+	}
 	layout := isoOffset
-	if _, offset := t.Zone(); offset%60 != 0 {
+	if offset%60 != 0 {
 		layout = isoOffsetSeconds
 	}
 	return text + t.Format(layout), nil

@@ -27,7 +27,6 @@ const (
 	portAttempts = 10
 	// socketPathLimit is the longest path of a Unix socket that both Linux (107 bytes) and the BSDs (103) accept.
 	socketPathLimit = 103
-	readyInterval   = 20 * time.Millisecond
 )
 
 var errPortTaken = errors.New("the port is taken by another process")

@@ -37,6 +37,9 @@ import (
 // closeTimeout bounds the cleaning up after a start that failed or was cancelled.
 const closeTimeout = time.Minute
 
+// readyInterval is how often a server that starts is asked whether it is ready.
+const readyInterval = 20 * time.Millisecond
+
 // oldestVersion is the oldest supported release, as server_version_num has it.
 const oldestVersion = 150000
 

@@ -113,6 +113,7 @@ func newRoot(env environment) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)

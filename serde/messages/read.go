@@ -36,6 +36,8 @@ func FromConstructor(module, name string, kwargs *ordered.Map) (Message, bool) {
 		m.fields.Set(key, value)
 	}
 	m.fields.Set("type", c.kind)
+	normalizeCalls(m.fields, "tool_calls", "tool_call", "name", "args", "id")
+	normalizeCalls(m.fields, "invalid_tool_calls", "invalid_tool_call", "id", "name", "args", "error")
 	if !readable(m.fields) {
 		return nil, false
 	}
@@ -44,6 +46,27 @@ func FromConstructor(module, name string, kwargs *ordered.Map) (Message, bool) {
 		ai.adoptProviderCalls()
 	}
 	return made, true
+}
+
+// normalizeCalls gives the calls of a field the keys LangChain's constructors
+// give them: older ones have no type.
+func normalizeCalls(fields *ordered.Map, field, kind string, keys ...string) {
+	items, _ := ordered.Lookup[[]any](fields, field)
+	for i, item := range items {
+		call, ok := item.(*ordered.Map)
+		if !ok {
+			continue
+		}
+		normal := ordered.New()
+		if kind == "invalid_tool_call" {
+			normal.Set("type", kind)
+		}
+		for _, key := range keys {
+			value, _ := call.Get(key)
+			normal.Set(key, value)
+		}
+		items[i] = normal.Set("type", kind)
+	}
 }
 
 // isMessageModule knows the places LangChain's messages have lived in: where

@@ -1,0 +1,59 @@
+# The targets that people and CI use. "make" alone lists them.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOTESTSUM_VERSION := v1.13.0
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Save a conversation, roll it back and read it again, on a Postgres found or started for it.
+	go run ./examples/insurance
+
+.PHONY: test
+test: ## Run every test, in random order, with the race detector, on a real Postgres.
+	@report=$$(mktemp); trap 'rm -f "$$report"' EXIT; \
+	go run gotest.tools/gotestsum@$(GOTESTSUM_VERSION) --format pkgname-and-test-fails --jsonfile "$$report" \
+		-- -race -shuffle=on -timeout 20m ./...; \
+	scripts/check-tests-ran.sh "$$report"
+
+.PHONY: test-docker
+test-docker: ## Run the tests of the Docker backend, on an engine started and an image built for them.
+	scripts/test-docker.sh
+
+.PHONY: bench
+bench: ## Measure put and get beside one plain row of the same bytes, alternating in one run.
+	go test ./pgsaver -run '^$$' -bench . -benchtime 2000x
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (30s).
+	scripts/fuzz.sh "$${FUZZTIME:-30s}"
+
+.PHONY: generate
+generate: ## Write what is generated: the functions migration and sql/schema.sql.
+	go run ./migrations/generate --dump
+
+.PHONY: verify
+verify: ## Check that what is generated is up to date, released migrations are unchanged, and modules are tidy.
+	go run ./migrations/generate --check --dump
+	go mod tidy -diff
+
+.PHONY: vectors
+vectors: ## Make serde's golden vectors again with the real Python library, and say whether they changed.
+	serde/testdata/generate.sh --check
+
+.PHONY: vet
+vet: ## Run go vet.
+	go vet ./...
+
+.PHONY: lint
+lint: bin/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Run the linters.
+	bin/golangci-lint-$(GOLANGCI_LINT_VERSION) run ./...
+
+bin/golangci-lint-$(GOLANGCI_LINT_VERSION):
+	GOBIN="$(CURDIR)/bin" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv bin/golangci-lint $@

@@ -63,8 +63,10 @@ const (
 // golang-migrate's version table are left out, and so is whatever differs between server versions: not-null constraints
 // (rows of pg_constraint since 18; the column says it anyway). Who may
 // use the schemas themselves is for those who made them.
-var catalogQueries = []string{relationsQuery, columnsQuery, constraintsQuery, indexesQuery, triggersQuery,
-	rulesQuery, policiesQuery, routinesQuery, typesQuery}
+var catalogQueries = []string{
+	relationsQuery, columnsQuery, constraintsQuery, indexesQuery, triggersQuery,
+	rulesQuery, policiesQuery, routinesQuery, typesQuery,
+}
 
 const ours = `n.nspname in ($1, $2)`
 

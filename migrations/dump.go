@@ -73,8 +73,10 @@ func tokenReplacer(schema string) *strings.Replacer {
 }
 
 // kindOrder is the order in which kinds are printed, among objects and among the parts of one.
-var kindOrder = []string{"type", "sequence", kindTable, "foreign table", kindFunction, "procedure", "aggregate", kindView,
-	"materialized view", kindComment, kindColumn, kindConstraint, kindParameter, kindSecurity, "policy", kindIndex, "trigger", "rule", kindGrant}
+var kindOrder = []string{
+	"type", "sequence", kindTable, "foreign table", kindFunction, "procedure", "aggregate", kindView,
+	"materialized view", kindComment, kindColumn, kindConstraint, kindParameter, kindSecurity, "policy", kindIndex, "trigger", "rule", kindGrant,
+}
 
 func inPrintOrder(a, b object) int {
 	bool2int := map[bool]int{true: 1}

@@ -126,9 +126,8 @@ func newerError(schema string, version, latest int) error {
 }
 
 func shellQuote(word string) string {
-	if strings.ContainsFunc(word, func(r rune) bool {
-		return !(r == '_' || r == '-' || r == '.' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
-	}) {
+	const plain = "_-.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	if strings.Trim(word, plain) != "" {
 		return `'` + strings.ReplaceAll(word, `'`, `'\''`) + `'`
 	}
 	return word

@@ -67,7 +67,7 @@ func loadFile(files fs.FS, name, schema string, byVersion map[int]*migration) er
 	if err := checkStatements(rendered); err != nil {
 		return err
 	}
-	version := int(parsed.Version) //nolint:gosec // a file name's number
+	version := int(parsed.Version)
 	stem := strings.TrimSuffix(name, "."+string(parsed.Direction)+".sql")
 	m := byVersion[version]
 	if m == nil {
@@ -129,9 +129,9 @@ func (r rendered) Close() error { return nil }
 
 func (r rendered) First() (uint, error) { return r.at("first", 1) }
 
-func (r rendered) Prev(version uint) (uint, error) { return r.at("previous", int(version)-1) } //nolint:gosec // small
+func (r rendered) Prev(version uint) (uint, error) { return r.at("previous", int(version)-1) }
 
-func (r rendered) Next(version uint) (uint, error) { return r.at("next", int(version)+1) } //nolint:gosec // small
+func (r rendered) Next(version uint) (uint, error) { return r.at("next", int(version)+1) }
 
 func (r rendered) ReadUp(version uint) (io.ReadCloser, string, error) {
 	return r.read(version, DirectionUp)
@@ -149,7 +149,7 @@ func (r rendered) at(op string, version int) (uint, error) {
 }
 
 func (r rendered) read(version uint, d Direction) (io.ReadCloser, string, error) {
-	if _, err := r.at("read", int(version)); err != nil { //nolint:gosec // small
+	if _, err := r.at("read", int(version)); err != nil {
 		return nil, "", err
 	}
 	m := r[version-1]

@@ -2,7 +2,6 @@ package migrations_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -60,7 +59,7 @@ func TestTheDumpDoesNotDependOnTheSchemasName(t *testing.T) {
 		require.Empty(t, drifts, schema)
 	}
 	require.Contains(t, texts[0], "create table @extschema@.checkpoints (")
-	require.False(t, strings.Contains(texts[0], "langgraph.checkpoints"), "no name of a schema is left")
+	require.NotContains(t, texts[0], "langgraph.checkpoints", "no name of a schema is left")
 }
 
 func TestDownToNothingLeavesBothSchemasAndTheVersionTable(t *testing.T) {
@@ -449,5 +448,5 @@ func TestAnUnreachableServerIsAConnectError(t *testing.T) {
 	c.Database += "_absent"
 	m := newMigrator(t, c, nil)
 	var connectErr *pgconn.ConnectError
-	require.True(t, errors.As(m.Up(t.Context()), &connectErr))
+	require.ErrorAs(t, m.Up(t.Context()), &connectErr)
 }

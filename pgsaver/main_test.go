@@ -59,9 +59,9 @@ func exec(t *testing.T, db pgsaver.DB, sql string, args ...any) {
 }
 
 // count is the single number a query returns.
-func count(t *testing.T, db pgsaver.DB, sql string, args ...any) int {
+func count(t *testing.T, db pgsaver.DB, sql string) int {
 	t.Helper()
-	rows, err := db.Query(t.Context(), sql, args...)
+	rows, err := db.Query(t.Context(), sql)
 	require.NoError(t, err)
 	n, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
 	require.NoError(t, err)

@@ -99,5 +99,5 @@ func TestTheClientNeedsTheSchemaItShipsWith(t *testing.T) {
 	t.Parallel()
 	migrator, err := migrations.New(newPool(t).Config().ConnConfig, nil)
 	require.NoError(t, err)
-	require.Equal(t, migrator.Latest(), pgsaver.SchemaVersion)
+	require.Equal(t, pgsaver.SchemaVersion, migrator.Latest())
 }

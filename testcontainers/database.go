@@ -12,6 +12,10 @@ import (
 	"github.com/pgweft/pgweft/migrations"
 )
 
+// defaultRetiredLimit is how many databases of about 8 MB wait to be dropped together. DROP DATABASE waits for a checkpoint,
+// which writes and syncs the files of all other clones: dropping one database a test costs more than the cloning.
+const defaultRetiredLimit = 40
+
 // Database is one clone of the migrated template, made by [Postgres.Clone] or [NewDatabase].
 type Database struct {
 	name     string
@@ -60,10 +64,46 @@ func (d *Database) Drop(ctx context.Context) error {
 	if err := d.postgres.admin(ctx, func(conn *pgx.Conn) error { return drop(ctx, conn, d.name) }); err != nil {
 		return fmt.Errorf("drop the test database: %w", err)
 	}
-	d.postgres.mu.Lock()
-	defer d.postgres.mu.Unlock()
-	delete(d.postgres.databases, d.name)
+	d.postgres.forget(d)
 	return nil
+}
+
+func (p *Postgres) forget(db *Database) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.databases, db.name)
+}
+
+// retire ends the sessions in a database that a test is done with, and drops all retired ones when there are enough of
+// them. The rest go with the server.
+func (p *Postgres) retire(ctx context.Context, db *Database) error {
+	if p.isClosed() {
+		return nil
+	}
+	return p.admin(ctx, func(conn *pgx.Conn) error {
+		const terminate = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1"
+		if _, err := conn.Exec(ctx, terminate, db.name); err != nil {
+			return err
+		}
+		p.forget(db)
+		var errs []error
+		for _, name := range p.dueForDropping(db.name) {
+			errs = append(errs, drop(ctx, conn, name))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func (p *Postgres) dueForDropping(name string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retired = append(p.retired, name)
+	if len(p.retired) < p.retiredLimit {
+		return nil
+	}
+	due := p.retired
+	p.retired = nil
+	return due
 }
 
 // prepare makes the template, whose connections are closed for good so that it can be copied at any time, and the

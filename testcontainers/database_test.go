@@ -81,14 +81,40 @@ func TestAClone(t *testing.T) {
 	})
 }
 
-func TestNewDatabaseDropsItsDatabaseAtTheEndOfTheTest(t *testing.T) {
+func TestNewDatabaseEndsWithTheTest(t *testing.T) {
 	t.Parallel()
-	var name string
-	t.Run("a test", func(t *testing.T) {
-		name = NewDatabase(t).Name()
-		require.True(t, databaseExists(t, sharedServer(t), name))
+	p := sharedServer(t)
+	var conn *pgx.Conn
+	t.Run("a test that leaves a session open", func(t *testing.T) {
+		db := NewDatabase(t)
+		var err error
+		conn, err = pgx.Connect(t.Context(), db.ConnString())
+		require.NoError(t, err)
+		require.Contains(t, p.undropped(), db.Name())
 	})
-	require.False(t, databaseExists(t, sharedServer(t), name))
+	require.NotContains(t, p.undropped(), conn.Config().Database)
+	err := conn.Ping(t.Context())
+	requireCode(t, "57P01", err)
+	require.NoError(t, conn.Close(t.Context()))
+}
+
+func TestRetiredDatabasesAreDroppedTogether(t *testing.T) {
+	t.Parallel()
+	p := runOwn(t, WithBackend(Local), WithoutMigrations(), WithoutFsync())
+	p.retiredLimit = 3
+	retire := func() *Database {
+		db, err := p.Clone(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, p.retire(t.Context(), db))
+		return db
+	}
+	for range p.retiredLimit - 1 {
+		require.True(t, databaseExists(t, p, retire().Name()))
+	}
+	require.False(t, databaseExists(t, p, retire().Name()))
+	require.Empty(t, p.undropped())
+	require.Equal(t, 2, queryValue[int](t, p.ConnString(),
+		"select count(*)::int from pg_database where starts_with(datname, 'pgweft_')"), "the template and the first copy")
 }
 
 func TestTheTemplateCannotBeConnectedTo(t *testing.T) {

@@ -52,17 +52,19 @@ var ErrClosed = errors.New("this Postgres was closed")
 
 // Postgres is a running server with a migrated database, made by [Run]. It is safe for concurrent use.
 type Postgres struct {
-	backend  Backend
-	config   config
-	database string
-	prefix   string
-	server   server
-	template string
-	version  int
+	backend      Backend
+	config       config
+	database     string
+	prefix       string
+	retiredLimit int
+	server       server
+	template     string
+	version      int
 
 	mu        sync.Mutex
 	closed    bool
 	databases map[string]*Database
+	retired   []string
 }
 
 // server is what the backends differ in.
@@ -99,12 +101,13 @@ func Run(ctx context.Context, opts ...Option) (*Postgres, error) {
 	}
 	prefix := "pgweft_" + randomHex(8)
 	p := &Postgres{
-		backend:   backend,
-		config:    cfg,
-		databases: map[string]*Database{},
-		prefix:    prefix,
-		server:    srv,
-		template:  prefix + "_template",
+		backend:      backend,
+		config:       cfg,
+		databases:    map[string]*Database{},
+		prefix:       prefix,
+		retiredLimit: defaultRetiredLimit,
+		server:       srv,
+		template:     prefix + "_template",
 	}
 	if err := p.prepare(ctx); err != nil {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)

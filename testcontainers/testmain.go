@@ -44,8 +44,9 @@ func runMain(m interface{ Run() int }, opts []Option) int {
 	return code
 }
 
-// NewDatabase gives a test a database of its own, cloned from the migrated template and dropped at the end of the test.
-// It ends the test where there is none to be had. The package's TestMain must call [Main].
+// NewDatabase gives a test a database of its own, cloned from the migrated template. At the end of the test its sessions
+// are ended; it is dropped together with others, at the latest when [Main] ends. NewDatabase ends the test where there is
+// no database to be had. The package's TestMain must call Main.
 func NewDatabase(t testing.TB) *Database {
 	t.Helper()
 	postgres, err := shared.get()
@@ -59,7 +60,7 @@ func NewDatabase(t testing.TB) *Database {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), closeTimeout)
 		defer cancel()
-		if err := db.Drop(ctx); err != nil {
+		if err := postgres.retire(ctx, db); err != nil {
 			t.Errorf("testcontainers.NewDatabase: %v", err)
 		}
 	})

@@ -84,6 +84,12 @@ func plainTuple(tuple checkpoint.Tuple) any {
 	cp := *tuple.Checkpoint
 	cp.ChannelValues = plain(cp.ChannelValues).(map[string]any)
 	cp.Extra = plain(cp.Extra).(map[string]any)
+	if len(cp.ChannelVersions) == 0 {
+		cp.ChannelVersions = versions{}
+	}
+	if len(cp.VersionsSeen) == 0 {
+		cp.VersionsSeen = map[string]versions{}
+	}
 	tuple.Checkpoint = &cp
 	tuple.Metadata = plain(tuple.Metadata).(map[string]any)
 	tuple.PendingWrites = plainWrites(tuple.PendingWrites)

@@ -63,7 +63,7 @@ type environment struct {
 func system() environment {
 	return environment{
 		getenv:      os.Getenv,
-		interactive: func() bool { return term.IsTerminal(int(os.Stdin.Fd())) }, //nolint:gosec // a descriptor fits
+		interactive: func() bool { return term.IsTerminal(int(os.Stdin.Fd())) },
 		stdin:       os.Stdin,
 		stdout:      os.Stdout,
 		stderr:      os.Stderr,
@@ -111,7 +111,7 @@ func newRoot(env environment) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
+		RunE:          unknownCommand,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetIn(env.stdin)

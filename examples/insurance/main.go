@@ -26,8 +26,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := runOnThrowawayPostgres(ctx, os.Stdout); err != nil {
+	err := runOnThrowawayPostgres(ctx, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "insurance:", err)
 		os.Exit(1)
 	}

@@ -335,8 +335,10 @@ func codeParts(text string) []codePart {
 		if at(i+1) == "as" && (at(i+2) == "(" || at(i+2) == "materialized" || at(i+2) == "not") {
 			part.ctes[word] = true
 		}
-		part.words = append(part.words, codeWord{text: word, offset: t.Offset, start: i, end: i + 1,
-			qualified: at(i-1) == ".", called: at(i+1) == "("})
+		part.words = append(part.words, codeWord{
+			text: word, offset: t.Offset, start: i, end: i + 1,
+			qualified: at(i-1) == ".", called: at(i+1) == "(",
+		})
 	}
 	return append(parts, part)
 }

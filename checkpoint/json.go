@@ -130,6 +130,16 @@ func (m *Metadata) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// DecodeValue reads a value that stands inline in the JSON of a checkpoint. Numbers are those of
+// [Checkpoint.UnmarshalJSON].
+func DecodeValue(data []byte) (any, error) {
+	var value any
+	if err := decodeJSON(data, &value); err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	return plainNumbers(value), nil
+}
+
 func orEmpty[M ~map[K]V, K comparable, V any](m M) M {
 	if m == nil {
 		return M{}

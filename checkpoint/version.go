@@ -66,11 +66,30 @@ func (v *Version) UnmarshalJSON(data []byte) error {
 	case string:
 		*v = Version{text: p}
 	case json.Number:
-		*v = Version{text: p.String(), number: true}
+		number, err := numberVersion(p)
+		if err != nil {
+			return err
+		}
+		*v = number
 	default:
 		return fmt.Errorf("checkpoint: a channel version is text or a number, not %s", data)
 	}
 	return nil
+}
+
+// numberVersion writes a number as a database writes it back: a value is found again by the text of its version.
+func numberVersion(number json.Number) (Version, error) {
+	text := number.String()
+	f, err := number.Float64()
+	switch {
+	case err != nil:
+		return Version{}, fmt.Errorf("checkpoint: a channel version is a number that a float holds, not %.40s", text)
+	case strings.ContainsAny(text, "eE"):
+		return FloatVersion(f), nil
+	case f == 0:
+		text = strings.TrimPrefix(text, "-")
+	}
+	return Version{text: text, number: true}, nil
 }
 
 // Compare returns a negative number when v is older than other, 0 when neither is, and a positive number when v is newer.
@@ -119,11 +138,6 @@ func NextVersion(current Version) Version {
 
 // counter is the whole number a version begins with; nil if it begins with none.
 func (v Version) counter() *big.Int {
-	if v.number && strings.ContainsAny(v.text, "eE") {
-		if value, ok := new(big.Rat).SetString(v.text); ok {
-			return new(big.Int).Quo(value.Num(), value.Denom())
-		}
-	}
 	whole, _, _ := strings.Cut(v.text, ".")
 	counter, ok := new(big.Int).SetString(whole, 10)
 	if !ok {

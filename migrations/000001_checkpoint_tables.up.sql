@@ -35,6 +35,7 @@ create table @extschema@.checkpoints (
 ) with (fillfactor = 90);
 
 create index checkpoints_checkpoint_id_idx on @extschema@.checkpoints (checkpoint_id);
+create index checkpoints_created_at_idx on @extschema@.checkpoints (created_at);
 create index checkpoints_metadata_idx on @extschema@.checkpoints using gin (metadata jsonb_path_ops);
 
 comment on table @extschema@.checkpoints is
@@ -49,6 +50,8 @@ comment on column @extschema@.checkpoints.checkpoint is
 comment on column @extschema@.checkpoints.updated_at is 'Moves whenever the row is put again, by whatever client.';
 comment on index @extschema@.checkpoints_checkpoint_id_idx is
   'list_checkpoints without a thread: the newest checkpoints of all threads.';
+comment on index @extschema@.checkpoints_created_at_idx is
+  'list_threads, the most recently active first, and what was saved in a period of time.';
 comment on index @extschema@.checkpoints_metadata_idx is
   'list_checkpoints with a metadata filter across threads, and deletion by run_id.';
 

@@ -45,6 +45,234 @@ comment on function @extschema@.msgpack_float(bigint, integer) is
   'The IEEE 754 number with the given bits, 32 or 64 wide.';
 revoke all on function @extschema@.msgpack_float(bigint, integer) from public;
 
+-- sql/msgpack/msgpack_header.sql
+
+-- The header of a MessagePack 'map' or 'array' with so many entries, in its shortest form.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.msgpack_header(p_kind text, p_count integer)
+returns bytea
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select decode(case
+    when p_count < 16 then to_hex(case p_kind when 'map' then 128 else 144 end + p_count)
+    when p_count < 65536 then case p_kind when 'map' then 'de' else 'dc' end || lpad(to_hex(p_count), 4, '0')
+    else case p_kind when 'map' then 'df' else 'dd' end || lpad(to_hex(p_count), 8, '0')
+  end, 'hex')
+$fn$;
+
+comment on function @extschema@.msgpack_header(text, integer) is
+  'The shortest header of a MessagePack map or array with so many entries.';
+revoke all on function @extschema@.msgpack_header(text, integer) from public;
+
+-- sql/msgpack/msgpack_kind.sql
+
+-- Whether MessagePack is a 'map' or an 'array'; null for anything else.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.msgpack_kind(p_bytes bytea)
+returns text
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select case
+    when length(p_bytes) = 0 then null
+    when get_byte(p_bytes, 0) between 128 and 143 or get_byte(p_bytes, 0) in (222, 223) then 'map'
+    when get_byte(p_bytes, 0) between 144 and 159 or get_byte(p_bytes, 0) in (220, 221) then 'array'
+  end
+$fn$;
+
+comment on function @extschema@.msgpack_kind(bytea) is 'Whether MessagePack is a map or an array; null for anything else.';
+revoke all on function @extschema@.msgpack_kind(bytea) from public;
+
+-- sql/msgpack/reject_truncated.sql
+
+-- Raises LG006 for MessagePack that ends too early or holds a byte that begins no value.
+-- Locks: none. Errors: LG006, always.
+create or replace function @extschema@.reject_truncated(p_length integer, p_at integer)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  raise exception using
+    errcode = 'LG006',
+    message = 'MessagePack value ends too early',
+    detail = format('%s bytes are stored, and the value at byte %s needs more, or begins with a byte that begins none.',
+      p_length, p_at),
+    hint = 'The stored bytes are damaged; rebuild_blobs may recover them, and fsck() lists such rows.';
+end
+$fn$;
+
+comment on function @extschema@.reject_truncated(integer, integer) is 'Raises LG006: MessagePack ends too early.';
+revoke all on function @extschema@.reject_truncated(integer, integer) from public;
+
+-- sql/msgpack/msgpack_items.sql
+
+-- Cuts a MessagePack map or array into its elements without decoding them, in order: for an array the bytes of each value,
+-- for a map the bytes of each key and value. No rows for any other value (p_bytes is then one element itself).
+-- Locks: none. Errors: LG006 for bytes that end too early.
+create or replace function @extschema@.msgpack_items(p_bytes bytea)
+returns table (ordinal integer, key bytea, value bytea)
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+rows 100
+as $fn$
+declare
+  v_length integer := length(p_bytes);
+  -- Nine bytes more than there are, so that a header cut short is read as zeros; detoasts once.
+  b bytea := p_bytes || '\x000000000000000000'::bytea;
+  v_is_map boolean;
+  v_count integer;
+  p integer;
+  v_start integer;
+  v_open bigint;     -- values still to pass before the element ends
+  c integer;
+begin
+  c := get_byte(b, 0);
+  if c >= 128 and c < 144 then
+    v_is_map := true;
+    v_count := c - 128;
+    p := 1;
+  elsif c >= 144 and c < 160 then
+    v_is_map := false;
+    v_count := c - 144;
+    p := 1;
+  elsif c in (220, 222) then
+    v_is_map := c = 222;
+    v_count := (get_byte(b, 1) << 8) | get_byte(b, 2);
+    p := 3;
+  elsif c in (221, 223) then
+    v_is_map := c = 223;
+    v_count := (get_byte(b, 1) << 24) | (get_byte(b, 2) << 16) | (get_byte(b, 3) << 8) | get_byte(b, 4);
+    p := 5;
+  else
+    return;
+  end if;
+
+  ordinal := 0;
+  while ordinal < v_count or v_count < 0 loop
+    ordinal := ordinal + 1;
+    for v_part in 0 .. v_is_map::integer loop
+      v_start := p;
+      v_open := 1;
+      while v_open > 0 loop
+        if p >= v_length then
+          perform @extschema@.reject_truncated(v_length, v_start);
+        end if;
+        c := get_byte(b, p);
+        v_open := v_open - 1;
+        case
+          when c < 128 or c >= 224 or c in (192, 194, 195) then p := p + 1;
+          when c < 144 then v_open := v_open + 2 * (c - 128); p := p + 1;
+          when c < 160 then v_open := v_open + c - 144; p := p + 1;
+          when c < 192 then p := p + c - 159;
+          when c in (196, 217) then p := p + 2 + get_byte(b, p + 1);
+          when c in (197, 218) then p := p + 3 + ((get_byte(b, p + 1) << 8) | get_byte(b, p + 2));
+          when c in (198, 219) then
+            p := least(v_length + 1, p::bigint + 5 + ((get_byte(b, p + 1)::bigint << 24) | (get_byte(b, p + 2) << 16)
+              | (get_byte(b, p + 3) << 8) | get_byte(b, p + 4)))::integer;
+          when c = 199 then p := p + 3 + get_byte(b, p + 1);
+          when c = 200 then p := p + 4 + ((get_byte(b, p + 1) << 8) | get_byte(b, p + 2));
+          when c = 201 then
+            p := least(v_length + 1, p::bigint + 6 + ((get_byte(b, p + 1)::bigint << 24) | (get_byte(b, p + 2) << 16)
+              | (get_byte(b, p + 3) << 8) | get_byte(b, p + 4)))::integer;
+          when c in (204, 208) then p := p + 2;
+          when c in (205, 209) then p := p + 3;
+          when c in (202, 206, 210) then p := p + 5;
+          when c in (203, 207, 211) then p := p + 9;
+          when c >= 212 and c <= 216 then p := p + 2 + (1 << (c - 212));
+          when c in (220, 222) then
+            v_open := v_open + ((get_byte(b, p + 1) << 8) | get_byte(b, p + 2)) * case c when 222 then 2 else 1 end;
+            p := p + 3;
+          when c in (221, 223) then
+            v_open := v_open + ((get_byte(b, p + 1)::bigint << 24) | (get_byte(b, p + 2) << 16)
+              | (get_byte(b, p + 3) << 8) | get_byte(b, p + 4)) * case c when 223 then 2 else 1 end;
+            p := p + 5;
+          else
+            perform @extschema@.reject_truncated(v_length, p);
+        end case;
+        if p > v_length then
+          perform @extschema@.reject_truncated(v_length, v_start);
+        end if;
+      end loop;
+      if v_part = 0 and v_is_map then
+        key := substring(b, v_start + 1, p - v_start);
+      else
+        value := substring(b, v_start + 1, p - v_start);
+      end if;
+    end loop;
+    return next;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.msgpack_items(bytea) is
+  'Cuts a MessagePack map or array into the bytes of its elements without decoding them.';
+revoke all on function @extschema@.msgpack_items(bytea) from public;
+
+-- sql/msgpack/msgpack_merge.sql
+
+-- Merges two MessagePack values as states merge: of two maps, the later entry of a key wins, in the place of the first; two
+-- arrays are joined; of anything else the later value stands. Elements are moved as bytes, never decoded.
+-- Keys are equal when their bytes are.
+-- Locks: none. Errors: LG006 for bytes that end too early.
+create or replace function @extschema@.msgpack_merge(p_first bytea, p_second bytea)
+returns bytea
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_first text := @extschema@.msgpack_kind(p_first);
+  v_count integer;
+  v_body bytea;
+begin
+  if v_first is null or v_first is distinct from @extschema@.msgpack_kind(p_second) then
+    return p_second;
+  end if;
+  if v_first = 'array' then
+    select count(*), string_agg(i.value, ''::bytea order by i.part, i.ordinal) into v_count, v_body
+    from (
+      select 1 as part, f.ordinal, f.value from @extschema@.msgpack_items(p_first) f
+      union all
+      select 2, s.ordinal, s.value from @extschema@.msgpack_items(p_second) s
+    ) i;
+    return @extschema@.msgpack_header('array', v_count) || coalesce(v_body, '');
+  end if;
+  select count(*), string_agg(k.key || k.value, ''::bytea order by k.place) into v_count, v_body
+  from (
+    select i.key, min(i.part * 4294967296 + i.ordinal) as place,
+      (array_agg(i.value order by i.part desc, i.ordinal desc))[1] as value
+    from (
+      select 1::bigint as part, f.ordinal, f.key, f.value from @extschema@.msgpack_items(p_first) f
+      union all
+      select 2, s.ordinal, s.key, s.value from @extschema@.msgpack_items(p_second) s
+    ) i
+    group by i.key
+  ) k;
+  return @extschema@.msgpack_header('map', v_count) || coalesce(v_body, '');
+end
+$fn$;
+
+comment on function @extschema@.msgpack_merge(bytea, bytea) is
+  'Merges two MessagePack values: maps by key, arrays joined, otherwise the second; without decoding elements.';
+revoke all on function @extschema@.msgpack_merge(bytea, bytea) from public;
+
 -- sql/msgpack/utf8_without_nul.sql
 
 -- Text of UTF-8 bytes that contain NUL, which Postgres text cannot hold: each NUL becomes U+FFFD, the replacement character.
@@ -74,6 +302,48 @@ comment on function @extschema@.utf8_without_nul(bytea) is
   'Text of UTF-8 bytes, with U+FFFD where they contain NUL.';
 revoke all on function @extschema@.utf8_without_nul(bytea) from public;
 
+-- sql/msgpack/json_to_jsonb.sql
+
+-- Reads JSON as Python and JavaScript write it, which is more than jsonb takes: an escaped NUL and a surrogate without its
+-- other half (half an emoji, where a stream was cut) become U+FFFD, and NaN, Infinity and -Infinity become strings.
+-- An escaped backslash before an escape is not part of it, so each pattern counts backslashes.
+-- Locks: none. Errors: 22P02 for damaged JSON; 22021 for strings that are not UTF-8.
+create or replace function @extschema@.json_to_jsonb(p_bytes bytea)
+returns jsonb
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+cost 1000
+as $fn$
+declare
+  v_json text := @extschema@.utf8_without_nul(p_bytes);
+begin
+  if v_json ~ '\\u0000' then
+    v_json := regexp_replace(v_json, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g');
+  end if;
+  if v_json ~* '\\ud[89a-f]' then
+    v_json := regexp_replace(v_json,
+      '(?<!\\)((?:\\\\)*)\\u[dD][89abAB][[:xdigit:]]{2}(?!\\u[dD][c-fC-F][[:xdigit:]]{2})', '\1\\ufffd', 'g');
+    v_json := regexp_replace(v_json,
+      '(?<!\\)(?<![^\\](?:\\\\)*\\u[dD][89abAB][[:xdigit:]]{2})((?:\\\\)*)\\u[dD][c-fC-F][[:xdigit:]]{2}', '\1\\ufffd', 'g');
+  end if;
+  if v_json ~ 'NaN|Infinity' then
+    -- Token by token, because the same letters in a string are text.
+    select string_agg(case when t.token[1] in ('NaN', 'Infinity', '-Infinity') then '"' || t.token[1] || '"'
+      else t.token[1] end, '' order by t.position)
+    into v_json
+    from regexp_matches(v_json, '("(?:[^"\\]|\\.)*"|NaN|-?Infinity|[^"NI-]+|.)', 'g') with ordinality t (token, position);
+  end if;
+  return v_json::jsonb;
+end
+$fn$;
+
+comment on function @extschema@.json_to_jsonb(bytea) is
+  'Reads JSON of Python and JavaScript as jsonb; what jsonb cannot hold becomes U+FFFD or a string.';
+revoke all on function @extschema@.json_to_jsonb(bytea) from public;
+
 -- sql/msgpack/msgpack_to_jsonb.sql
 
 -- Reads a MessagePack value as jsonb, for people and for SQL; it is not a way back to the original bytes.
@@ -83,8 +353,8 @@ revoke all on function @extschema@.utf8_without_nul(bytea) from public;
 --               {"lc_type": "module.Name", "args": [...]}; other extensions {"lc_type": "msgpack.ext", "code", "base64"}
 --   NaN, Infinity become strings, and a NUL inside a string becomes U+FFFD: jsonb holds neither.
 -- One pass with an explicit stack: recursion in PL/pgSQL is an order of magnitude slower.
--- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, or nest deeper than 1,000;
--- 22021 for strings that are not UTF-8.
+-- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, overrun their extension, or nest deeper
+-- than 1,000; 22021 for strings that are not UTF-8.
 create or replace function @extschema@.msgpack_to_jsonb(p_bytes bytea)
 returns jsonb
 language plpgsql
@@ -301,7 +571,7 @@ begin
             v_at := v_at + 5;
           end if;
           p := v_at;
-          exit main when n < 0 or n > v_length - p;
+          exit main when n < 0 or n > v_end - p;
           v_opens_map := v_code <> 1;
         else
           n := 1;
@@ -311,7 +581,7 @@ begin
         if not v_opens_map then
           v_open := v_open || ',"args":[';
         end if;
-      elsif v_code = 6 or v_code = 7 then
+      elsif v_code in (6, 7) and v_end > v_payload then
         v_open := case v_code
           when 6 then '{"lc_type":"numpy.ndarray","args":['
           else '{"lc_type":"langgraph.checkpoint.serde.types._DeltaSnapshot","args":['
@@ -392,6 +662,14 @@ begin
       end if;
       v_extension := v_extension_stack[v_depth];
       if v_extension > 0 then
+        -- Going back to where the extension says it ends would read the same bytes again: nested, exponentially often.
+        if p > v_extension >> 2 then
+          raise exception using
+            errcode = 'LG006',
+            message = 'MessagePack extension ends before the value in it',
+            detail = format('The extension ends at byte %s of %s, the value in it at byte %s.', v_extension >> 2, v_length, p),
+            hint = 'The stored bytes are damaged, or their type column is wrong; fsck() lists such rows.';
+        end if;
         v_parts := v_parts || case v_extension & 3 when 1 then '}' else ']}' end;
         p := (v_extension >> 2)::integer;
       else
@@ -443,8 +721,7 @@ begin
     when p_type = 'empty' then
       return null;
     when p_type = 'json' then
-      -- jsonb refuses \u0000, which JSON allows; an escaped backslash before it is not part of it.
-      return regexp_replace(@extschema@.utf8_without_nul(p_blob), '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::jsonb;
+      return @extschema@.json_to_jsonb(p_blob);
     when p_type in ('bytes', 'bytearray') then
       return jsonb_build_object('lc_type', 'builtins.' || p_type, 'base64', translate(encode(p_blob, 'base64'), E'\n', ''));
     when p_type like '%+%' then
@@ -459,6 +736,63 @@ $fn$;
 comment on function @extschema@.value_to_jsonb(text, bytea) is
   'Reads a stored (type, blob) pair as jsonb; encrypted, pickled and unknown values become an object that says so.';
 revoke all on function @extschema@.value_to_jsonb(text, bytea) from public;
+
+-- sql/admin/fsck_values.sql
+
+-- Values and writes of one thread that cannot be decoded: the deep part of fsck. Each is tried in a subtransaction.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.fsck_values(p_thread_id text)
+returns table (
+  problem text,
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  channel text,
+  detail text,
+  remedy text
+)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 1
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_value record;
+begin
+  for v_value in
+    select b.checkpoint_ns, null::text as checkpoint_id, b.channel, b.type, b.blob, format('Version %s', b.version) as place
+    from @extschema@.checkpoint_blobs b
+    where b.thread_id = p_thread_id
+    union all
+    select w.checkpoint_ns, w.checkpoint_id, w.channel, w.type, w.blob, format('Write %s of task %s', w.idx, w.task_id)
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id
+  loop
+    begin
+      if v_value.blob is null and v_value.type <> 'empty' then
+        perform @extschema@.reject_truncated(0, 0);
+      end if;
+      perform @extschema@.value_to_jsonb(v_value.type, v_value.blob);
+    exception
+      when sqlstate 'LG006' or character_not_in_repertoire or invalid_text_representation or untranslatable_character then
+        problem := 'damaged value';
+        thread_id := p_thread_id;
+        checkpoint_ns := v_value.checkpoint_ns;
+        checkpoint_id := v_value.checkpoint_id;
+        channel := v_value.channel;
+        detail := format('%s, type %s: %s.', v_value.place, v_value.type, sqlerrm);
+        remedy := 'Delete the row, then rebuild_blobs may recover the value; otherwise restore it from a backup.';
+        return next;
+    end;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.fsck_values(text) is 'Values and writes of one thread that cannot be decoded.';
+revoke all on function @extschema@.fsck_values(text) from public;
 
 -- sql/admin/reject_argument.sql
 
@@ -551,6 +885,41 @@ comment on function @extschema@.channel_blobs(text, text, jsonb) is
   'Stored values of the channel versions a checkpoint names, as parallel arrays.';
 revoke all on function @extschema@.channel_blobs(text, text, jsonb) from public;
 
+-- sql/checkpoints/checkpoint_values.sql
+
+-- The values a checkpoint keeps itself, one row a channel: a blob (type, blob) or a primitive inline.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.checkpoint_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
+returns table (channel text, is_value boolean, type text, blob bytea, inline_value jsonb)
+language sql
+stable
+parallel safe
+security invoker
+rows 10
+as $fn$
+  select c.channel, true, b.type, b.blob, case when b.type is null then p_checkpoint -> 'channel_values' -> c.channel end
+  from (
+    select jsonb_object_keys(p_checkpoint -> 'channel_values')
+    union
+    select jsonb_object_keys(p_checkpoint -> 'channel_versions')
+  ) c (channel)
+  left join lateral (
+    select cb.type, cb.blob
+    from @extschema@.checkpoint_blobs cb
+    where cb.thread_id = p_thread_id
+      and cb.checkpoint_ns = p_checkpoint_ns
+      and cb.channel = c.channel
+      and cb.version = p_checkpoint -> 'channel_versions' ->> c.channel
+      and cb.type <> 'empty'
+    limit 1
+  ) b on true
+  where b.type is not null or p_checkpoint -> 'channel_values' ? c.channel
+$fn$;
+
+comment on function @extschema@.checkpoint_values(text, text, jsonb) is
+  'The values a checkpoint keeps itself, one row a channel: as a blob or inline.';
+revoke all on function @extschema@.checkpoint_values(text, text, jsonb) from public;
+
 -- sql/checkpoints/delete_thread.sql
 
 -- Removes a thread: its checkpoints, blobs, writes and TTL, in every namespace. Says how many rows of each went; a thread
@@ -599,13 +968,121 @@ comment on function @extschema@.delete_thread(text) is
   'Removes a thread with all its namespaces; says how many rows of each table went. LG005 if it is pinned.';
 revoke all on function @extschema@.delete_thread(text) from public;
 
+-- sql/checkpoints/list_threads.sql
+
+-- Threads, the most recently active first: activity is when a checkpoint was last saved.
+--   p_filter  keeps threads whose newest checkpoint's metadata contains it
+--   p_before  keeps threads last active before this time, for the next page
+--   status    of the newest checkpoint of the root graph: 'interrupted' when a task waits for a human, 'error' when one
+--             failed, otherwise 'idle'
+-- With a limit it follows an index from the newest checkpoint on, and costs what the threads it passes hold.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.list_threads(
+  p_filter jsonb default null,
+  p_before timestamptz default null,
+  p_limit bigint default null
+)
+returns table (
+  thread_id text,
+  namespaces bigint,
+  checkpoints bigint,
+  first_activity timestamptz,
+  last_activity timestamptz,
+  status text,
+  newest_checkpoint_id text,
+  metadata jsonb
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_seen jsonb := '{}';
+  v_found bigint := 0;
+  v_thread text;
+  v_threads refcursor;
+begin
+  if p_limit < 0 or (p_filter is not null and jsonb_typeof(p_filter) <> 'object') then
+    perform @extschema@.reject_argument('list of threads', format('filter %L, limit %L.', p_filter, p_limit),
+      'A filter is a JSON object; a limit is not negative.');
+  end if;
+
+  if p_limit is null then
+    open v_threads for
+      select c.thread_id
+      from @extschema@.checkpoints c
+      where c.created_at < coalesce(p_before, 'infinity')
+      group by c.thread_id
+      order by max(c.created_at) desc, c.thread_id;
+  else
+    -- A thread comes once for each of its checkpoints; the first time is its newest.
+    open v_threads for
+      select c.thread_id
+      from @extschema@.checkpoints c
+      where c.created_at < coalesce(p_before, 'infinity')
+      order by c.created_at desc;
+  end if;
+  loop
+    exit when v_found >= p_limit;
+    fetch v_threads into v_thread;
+    exit when not found;
+    if p_limit is not null then
+      continue when v_seen ? v_thread;
+      v_seen := v_seen || jsonb_build_object(v_thread, true);
+    end if;
+    select count(distinct c.checkpoint_ns), count(*), min(c.created_at), max(c.created_at)
+    into namespaces, checkpoints, first_activity, last_activity
+    from @extschema@.checkpoints c
+    where c.thread_id = v_thread;
+    continue when last_activity >= p_before;
+    select c.checkpoint_id, c.metadata into newest_checkpoint_id, metadata
+    from @extschema@.checkpoints c
+    where c.thread_id = v_thread
+      and c.checkpoint_ns = (
+        select n.checkpoint_ns
+        from @extschema@.checkpoints n
+        where n.thread_id = v_thread
+        order by n.checkpoint_ns
+        limit 1
+      )
+    order by c.checkpoint_id desc
+    limit 1;
+    continue when not metadata @> p_filter;
+    select case
+        when bool_or(w.channel = '__error__') then 'error'
+        when bool_or(w.channel = '__interrupt__') then 'interrupted'
+        else 'idle'
+      end
+    into status
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = v_thread
+      and w.checkpoint_ns = ''
+      and w.checkpoint_id = newest_checkpoint_id
+      and w.idx < 0;
+    thread_id := v_thread;
+    v_found := v_found + 1;
+    return next;
+  end loop;
+  close v_threads;
+end
+$fn$;
+
+comment on function @extschema@.list_threads(jsonb, timestamptz, bigint) is
+  'Threads, the most recently active first, with counts and whether they wait for a human.';
+revoke all on function @extschema@.list_threads(jsonb, timestamptz, bigint) from public;
+
 -- sql/checkpoints/new_checkpoint_id.sql
 
 -- A new checkpoint id: a UUID of version 6, whose text sorts by time. Two calls in one session never return the same or a
 -- falling time, as long as the server's clock does not go back: the function returns only once the clock has moved past
--- the time in the id. p_step goes into the clock sequence, as LangGraph does it: 14 bits, so -1 becomes 16383.
+-- the time in the id. With p_above it also sorts above that id, if it is such a UUID, even one made by a clock that was
+-- ahead. p_step goes into the clock sequence, as LangGraph does it: 14 bits, so -1 becomes 16383.
 -- Locks: none. Errors: none.
-create or replace function @extschema@.new_checkpoint_id(p_step integer default -2)
+create or replace function @extschema@.new_checkpoint_id(p_step integer default -2, p_above text default null)
 returns text
 language plpgsql
 volatile
@@ -616,10 +1093,15 @@ declare
   v_now timestamptz := clock_timestamp();
   -- 100 ns since 15 October 1582, when the Gregorian calendar, and with it UUID time, begins.
   v_time bigint := (extract(epoch from v_now) * 1000000)::bigint * 10 + 122192928000000000;
-  v_hex text := lpad(to_hex(v_time), 15, '0');
-  v_sequence integer := p_step & 16383;
+  v_hex text;
+  v_sequence integer := coalesce(p_step, -2) & 16383;
   v_node text := substr(replace(gen_random_uuid()::text, '-', ''), 21);
 begin
+  if p_above ~ '^[0-9a-f]{8}-[0-9a-f]{4}-6[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' then
+    v_time := greatest(v_time, 1 + ('x' || lpad(
+      substr(p_above, 1, 8) || substr(p_above, 10, 4) || substr(p_above, 16, 3), 16, '0'))::bit(64)::bigint);
+  end if;
+  v_hex := lpad(to_hex(v_time), 15, '0');
   while clock_timestamp() <= v_now loop
     null;
   end loop;
@@ -628,9 +1110,9 @@ begin
 end
 $fn$;
 
-comment on function @extschema@.new_checkpoint_id(integer) is
+comment on function @extschema@.new_checkpoint_id(integer, text) is
   'A new time-ordered checkpoint id (UUID version 6) for the given step.';
-revoke all on function @extschema@.new_checkpoint_id(integer) from public;
+revoke all on function @extschema@.new_checkpoint_id(integer, text) from public;
 
 -- sql/checkpoints/next_channel_version.sql
 
@@ -1137,6 +1619,15 @@ begin
       'Pass arrays of one length; only a blob may be null, and only with type "empty".');
   end if;
 
+  if array_position(p_blobs, null) is not null then
+    perform @extschema@.reject_argument('channel values',
+      format('Channel %L has type %L and a null blob.', n.channel, n.type),
+      'Pass null only with type "empty"; a null value is type "null" with an empty blob.')
+    from unnest(p_channels, p_types, p_blobs) as n (channel, type, blob)
+    where n.blob is null and n.type <> 'empty'
+    limit 1;
+  end if;
+
   -- unnest stands in the select list: as a table in FROM it would copy the blobs into a tuplestore first.
   with saved_blobs as (
     insert into @extschema@.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
@@ -1280,7 +1771,7 @@ revoke all on function @extschema@.put_writes(text, text, text, text, text, inte
 
 -- Saves a checkpoint together with writes of its tasks, atomically and in one round trip: for runtimes that save both at
 -- once. The arguments up to p_blobs are those of put_checkpoint; the others are parallel, one element a write, those of a
--- task in its order. The writes belong to this checkpoint.
+-- task in its order and with its one task path. The writes belong to this checkpoint.
 -- Locks: the rows it writes. Errors: LG002, LG003.
 create or replace function @extschema@.put_step(
   p_thread_id text,
@@ -1308,7 +1799,8 @@ as $fn$
 declare
   v_task record;
 begin
-  if cardinality(p_write_task_ids) is distinct from cardinality(p_write_channels)
+  if p_write_channels is null
+    or cardinality(p_write_task_ids) is distinct from cardinality(p_write_channels)
     or cardinality(p_write_task_paths) is distinct from cardinality(p_write_channels)
     or cardinality(p_write_types) is distinct from cardinality(p_write_channels)
     or cardinality(p_write_blobs) is distinct from cardinality(p_write_channels) then
@@ -1324,13 +1816,18 @@ begin
     p_metadata, p_channels, p_versions, p_types, p_blobs);
 
   for v_task in
-    select w.task_id, min(w.task_path) as task_path, array_agg(w.channel order by w.position) as channels,
+    select w.task_id, min(w.task_path) as task_path, max(w.task_path) as other_task_path, array_agg(w.channel order by w.position) as channels,
       array_agg(w.type order by w.position) as types, array_agg(w.blob order by w.position) as blobs
     from unnest(p_write_task_ids, p_write_task_paths, p_write_channels, p_write_types, p_write_blobs)
       with ordinality as w (task_id, task_path, channel, type, blob, position)
     group by w.task_id
     order by min(w.position)
   loop
+    if v_task.task_path <> v_task.other_task_path then
+      perform @extschema@.reject_argument('writes',
+        format('Task %L has the paths %L and %L.', v_task.task_id, v_task.task_path, v_task.other_task_path),
+        'Pass one task_path for all writes of a task.');
+    end if;
     perform @extschema@.put_writes(p_thread_id, p_checkpoint_ns, p_checkpoint_id, v_task.task_id, v_task.task_path, null,
       v_task.channels, v_task.types, v_task.blobs);
   end loop;
@@ -1342,6 +1839,47 @@ comment on function @extschema@.put_step(text, text, text, text, jsonb, jsonb, t
   'Saves a checkpoint and the writes of its tasks atomically, in one round trip.';
 revoke all on function @extschema@.put_step(text, text, text, text, jsonb, jsonb, text[], text[], text[], bytea[], text[],
   text[], text[], text[], bytea[]) from public;
+
+-- sql/checkpoints/stored_value.sql
+
+-- Where a checkpoint keeps the value of one channel itself: the version of its blob, or the value inline. No row when it
+-- keeps none, as a delta channel does between snapshots. A blob wins over what is inline: for a snapshot that is only the
+-- marker true. In a FROM clause the planner inlines this function.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.stored_value(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint jsonb,
+  p_channel text
+)
+returns table (blob_version text, inline_value jsonb)
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+  select b.version, case when b.version is null then c.inline_value end
+  from (
+    select p_checkpoint -> 'channel_values' -> p_channel as inline_value,
+      p_checkpoint -> 'channel_versions' ->> p_channel as version
+  ) c
+  left join lateral (
+    select cb.version
+    from @extschema@.checkpoint_blobs cb
+    where cb.thread_id = p_thread_id
+      and cb.checkpoint_ns = p_checkpoint_ns
+      and cb.channel = p_channel
+      and cb.version = c.version
+      and cb.type <> 'empty'
+    limit 1
+  ) b on true
+  where b.version is not null or c.inline_value <> 'null'
+$fn$;
+
+comment on function @extschema@.stored_value(text, text, jsonb, text) is
+  'Where a checkpoint itself keeps a channel''s value: version of the blob, or inline; no row when it keeps none.';
+revoke all on function @extschema@.stored_value(text, text, jsonb, text) from public;
 
 -- sql/lineage/ancestors.sql
 
@@ -1411,11 +1949,15 @@ begin
     ) c
     where not chain.is_cycle
       and (p_max_depth is null or chain.depth < p_max_depth)
+  ), ending as materialized (
+    -- Only a cycle shows a checkpoint twice. A bounded walk may end before the landmark does.
+    select exists (select from chain c where c.is_cycle)
+      or p_max_depth is not null
+        and (select count(*) > count(distinct c.checkpoint_id) from chain c) as in_cycle
   ), distinct_chain as (
-    -- Only a cycle shows a checkpoint twice.
     select distinct on (c.checkpoint_id) c.*
     from chain c
-    where exists (select from chain where is_cycle)
+    where (select e.in_cycle from ending e)
     order by c.checkpoint_id, c.depth
   ), shown as (
     select c.depth, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.created_at, true as in_cycle
@@ -1423,7 +1965,7 @@ begin
     union all
     select c.depth, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.created_at, false
     from chain c
-    where not exists (select from chain where is_cycle)
+    where not (select e.in_cycle from ending e)
   )
   select s.depth, s.checkpoint_id, s.parent_checkpoint_id, s.metadata, s.created_at,
     case
@@ -1452,16 +1994,14 @@ revoke all on function @extschema@.ancestors(text, text, text, integer) from pub
 
 -- sql/lineage/copy_blobs.sql
 
--- Copies every value a checkpoint refers to under a new version, and returns {channel: new version}.
--- Integer versions: one version above every integer of the namespace, for all channels, because such a client counts on
--- from the highest it sees. Other versions: for each channel that has a stored value, the one after its highest.
+-- Copies every value a checkpoint refers to under a new version, and returns {channel: new version}. Kinds stay:
+--   integer versions   one version for all such channels, a million above every integer of the namespace. A client counts
+--                      on from the highest integer it sees, on each branch by itself; one above would be the very next
+--                      version of the branch that is left behind, and the two would collide.
+--   other versions     for each channel that has a stored value, the one after its highest; a random fraction keeps
+--                      branches apart.
 -- Locks: the rows it writes. Errors: none of its own.
-create or replace function @extschema@.copy_blobs(
-  p_thread_id text,
-  p_checkpoint_ns text,
-  p_checkpoint jsonb,
-  p_integers boolean
-)
+create or replace function @extschema@.copy_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
 returns jsonb
 language plpgsql
 volatile
@@ -1470,47 +2010,52 @@ security invoker
 set search_path = ''
 as $fn$
 declare
+  v_integers jsonb;
+  v_texts jsonb;
   v_versions jsonb;
 begin
-  if p_integers then
-    select jsonb_object_agg(c.key, to_jsonb(m.highest + 1))
-    into v_versions
-    from jsonb_object_keys(p_checkpoint -> 'channel_versions') c (key)
-    cross join (
-      select floor(max(u.version)) as highest
-      from (
-        select (v.value #>> '{}')::numeric as version
-        from @extschema@.checkpoints k
-        cross join lateral jsonb_each(k.checkpoint -> 'channel_versions') v
-        where k.thread_id = p_thread_id
-          and k.checkpoint_ns = p_checkpoint_ns
-          and jsonb_typeof(v.value) = 'number'
-        union all
-        select b.version::numeric
-        from @extschema@.checkpoint_blobs b
-        where b.thread_id = p_thread_id
-          and b.checkpoint_ns = p_checkpoint_ns
-          and b.version ~ '^[0-9]{1,30}(\.[0-9]+)?$'
-          and not b.version ~ '^[0-9]{32}'
-      ) u
-    ) m;
-  else
-    select jsonb_object_agg(v.key, to_jsonb(@extschema@.next_channel_version(h.version)))
-    into v_versions
-    from jsonb_each_text(p_checkpoint -> 'channel_versions') v
-    cross join lateral (
-      select b.version
+  select jsonb_object_agg(c.key, to_jsonb(m.highest + 1000000))
+  into v_integers
+  from jsonb_each(p_checkpoint -> 'channel_versions') c
+  cross join (
+    select floor(max(u.version)) as highest
+    from (
+      select (v.value #>> '{}')::numeric as version
+      from @extschema@.checkpoints k
+      cross join lateral jsonb_each(k.checkpoint -> 'channel_versions') v
+      where k.thread_id = p_thread_id
+        and k.checkpoint_ns = p_checkpoint_ns
+        and jsonb_typeof(v.value) = 'number'
+      union all
+      select b.version::numeric
       from @extschema@.checkpoint_blobs b
-      where b.thread_id = p_thread_id and b.checkpoint_ns = p_checkpoint_ns and b.channel = v.key
-      order by b.version desc
-      limit 1
-    ) h
-    where exists (
+      where b.thread_id = p_thread_id
+        and b.checkpoint_ns = p_checkpoint_ns
+        and b.version ~ '^[0-9]{1,30}(\.[0-9]+)?$'
+        and not b.version ~ '^[0-9]{32}'
+    ) u
+  ) m
+  where jsonb_typeof(c.value) = 'number';
+
+  select jsonb_object_agg(v.key, to_jsonb(@extschema@.next_channel_version(h.version)))
+  into v_texts
+  from jsonb_each(p_checkpoint -> 'channel_versions') v
+  cross join lateral (
+    select b.version
+    from @extschema@.checkpoint_blobs b
+    where b.thread_id = p_thread_id and b.checkpoint_ns = p_checkpoint_ns and b.channel = v.key
+    -- The counter's length first: not every client pads it.
+    order by length(split_part(b.version, '.', 1)) desc, b.version desc
+    limit 1
+  ) h
+  where jsonb_typeof(v.value) = 'string'
+    and exists (
       select
       from @extschema@.checkpoint_blobs b
-      where b.thread_id = p_thread_id and b.checkpoint_ns = p_checkpoint_ns and b.channel = v.key and b.version = v.value
+      where b.thread_id = p_thread_id and b.checkpoint_ns = p_checkpoint_ns and b.channel = v.key
+        and b.version = v.value #>> '{}'
     );
-  end if;
+  v_versions := coalesce(v_integers, '{}') || coalesce(v_texts, '{}');
 
   insert into @extschema@.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
   select p_thread_id, p_checkpoint_ns, v.key, v_versions ->> v.key, b.type, b.blob
@@ -1524,13 +2069,474 @@ begin
       and cb.version = v.value
     limit 1
   ) b;
-  return coalesce(v_versions, '{}');
+  return v_versions;
 end
 $fn$;
 
-comment on function @extschema@.copy_blobs(text, text, jsonb, boolean) is
+comment on function @extschema@.copy_blobs(text, text, jsonb) is
   'Copies the values a checkpoint refers to under versions above all others; returns {channel: new version}.';
-revoke all on function @extschema@.copy_blobs(text, text, jsonb, boolean) from public;
+revoke all on function @extschema@.copy_blobs(text, text, jsonb) from public;
+
+-- sql/lineage/delta_channels.sql
+
+-- The delta channels of a namespace: those whose value is rebuilt from the writes of ancestors. They are known by the update
+-- counters that runtimes keep in metadata, and by snapshots: an inline true with a blob behind it.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.delta_channels(p_thread_id text, p_checkpoint_ns text default '')
+returns setof text
+language sql
+stable
+parallel safe
+security invoker
+rows 4
+set search_path = ''
+as $fn$
+  select distinct n.channel
+  from @extschema@.checkpoints c
+  cross join lateral (
+    select k.channel
+    from jsonb_object_keys(
+      case when jsonb_typeof(c.metadata -> 'counters_since_delta_snapshot') = 'object'
+        then c.metadata -> 'counters_since_delta_snapshot' end
+    ) k (channel)
+    union all
+    select v.key
+    from jsonb_each(c.checkpoint -> 'channel_values') v
+    cross join lateral (
+      select
+      from @extschema@.checkpoint_blobs b
+      where b.thread_id = p_thread_id
+        and b.checkpoint_ns = p_checkpoint_ns
+        and b.channel = v.key
+        and b.version = c.checkpoint -> 'channel_versions' ->> v.key
+        and b.type <> 'empty'
+      limit 1
+    ) b
+    where v.value = 'true'
+  ) n
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns
+$fn$;
+
+comment on function @extschema@.delta_channels(text, text) is
+  'Channels of a namespace whose value is rebuilt from the writes of ancestors.';
+revoke all on function @extschema@.delta_channels(text, text) from public;
+
+-- sql/lineage/diff_checkpoints.sql
+
+-- How the values of two checkpoints differ, channel by channel: 'added' where only p_b has one, 'removed' where only p_a has,
+-- 'changed' where both have and they differ. Sizes are those of the serialized values, null where it stands inline; values
+-- are decoded. Delta channels show what each checkpoint itself keeps.
+-- Locks: none. Errors: LG001 when one of them does not exist; LG006 for a damaged value.
+create or replace function @extschema@.diff_checkpoints(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_a text,
+  p_b text
+)
+returns table (
+  channel text,
+  change text,
+  a_version text,
+  b_version text,
+  a_bytes integer,
+  b_bytes integer,
+  a_value jsonb,
+  b_value jsonb
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 10
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_a jsonb;
+  v_b jsonb;
+begin
+  select c.checkpoint into v_a
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_a;
+  if not found then
+    perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_a);
+  end if;
+  select c.checkpoint into v_b
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_b;
+  if not found then
+    perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_b);
+  end if;
+
+  return query
+  with a as (
+    select s.* from @extschema@.checkpoint_values(p_thread_id, p_checkpoint_ns, v_a) s
+  ), b as (
+    select s.* from @extschema@.checkpoint_values(p_thread_id, p_checkpoint_ns, v_b) s
+  )
+  select channel,
+    case when a.is_value is null then 'added' when b.is_value is null then 'removed' else 'changed' end,
+    v_a -> 'channel_versions' ->> channel, v_b -> 'channel_versions' ->> channel,
+    length(a.blob), length(b.blob),
+    coalesce(a.inline_value, @extschema@.value_to_jsonb(a.type, a.blob)),
+    coalesce(b.inline_value, @extschema@.value_to_jsonb(b.type, b.blob))
+  from a
+  full join b using (channel)
+  where a.is_value is null or b.is_value is null
+    or (a.type, a.blob, a.inline_value) is distinct from (b.type, b.blob, b.inline_value)
+  order by channel;
+end
+$fn$;
+
+comment on function @extschema@.diff_checkpoints(text, text, text, text) is
+  'Which channels two checkpoints of a namespace differ in, with sizes and decoded values.';
+revoke all on function @extschema@.diff_checkpoints(text, text, text, text) from public;
+
+-- sql/lineage/missing_values.sql
+
+-- Channels of a checkpoint whose value should be stored and is not: the version is there, neither a blob nor an inline value
+-- is, and the version is new with this checkpoint although tasks wrote to the channel (those of the parent, or tasks whose
+-- writes are stored with the checkpoint itself). Channels without
+-- writes are no evidence: those that live for one step keep a version and no value.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns table (channel text, version text)
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+set search_path = ''
+as $fn$
+  select v.key, v.value
+  from @extschema@.checkpoints c
+  cross join lateral jsonb_each_text(c.checkpoint -> 'channel_versions') v
+  left join @extschema@.checkpoints p
+    on p.thread_id = c.thread_id and p.checkpoint_ns = c.checkpoint_ns and p.checkpoint_id = c.parent_checkpoint_id
+  where c.thread_id = p_thread_id
+    and c.checkpoint_ns = p_checkpoint_ns
+    and c.checkpoint_id = p_checkpoint_id
+    and v.value is distinct from p.checkpoint -> 'channel_versions' ->> v.key
+    and not coalesce(c.checkpoint -> 'channel_values' ? v.key, false)
+    and not exists (
+      select
+      from @extschema@.checkpoint_blobs b
+      where b.thread_id = c.thread_id
+        and b.checkpoint_ns = c.checkpoint_ns
+        and b.channel = v.key
+        and b.version = v.value
+    )
+    and exists (
+      select
+      from @extschema@.checkpoint_writes w
+      where w.thread_id = c.thread_id
+        and w.checkpoint_ns = c.checkpoint_ns
+        and w.checkpoint_id in (c.parent_checkpoint_id, c.checkpoint_id)
+        and w.channel = v.key
+    )
+    and v.key not in (select d.channel from @extschema@.delta_channels(p_thread_id, p_checkpoint_ns) d (channel))
+$fn$;
+
+comment on function @extschema@.missing_values(text, text, text) is
+  'Channels of a checkpoint whose value should be stored and is not.';
+revoke all on function @extschema@.missing_values(text, text, text) from public;
+
+-- sql/lineage/rebuild_blobs.sql
+
+-- Recovers values that a checkpoint has lost: a channel version it names, of which neither a blob nor an inline value is
+-- there, while the tasks of its parent (or tasks whose writes are stored with it) wrote to the channel. The value is the
+-- parent's, merged with those writes in the order they apply: maps merge, lists join, of anything else the last write wins
+-- (see msgpack_merge). One row a channel that was looked at: 'rebuilt' with the size, or why it could not be.
+-- Delta channels lose nothing this way, and are left alone. A graph whose reducers do something else gets something else:
+-- look at the value before you rely on it.
+-- Locks: the rows it writes. Errors: LG001; LG002.
+create or replace function @extschema@.rebuild_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns table (channel text, version text, result text, bytes integer)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_checkpoint jsonb;
+  v_parent_id text;
+  v_parent jsonb;
+  v_value bytea;
+  v_type text;
+  v_write record;
+begin
+  if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null or p_checkpoint_id is null or p_checkpoint_id = '' then
+    perform @extschema@.reject_argument('checkpoint to rebuild',
+      format('thread_id %L, checkpoint_ns %L, checkpoint_id %L.', p_thread_id, p_checkpoint_ns, p_checkpoint_id),
+      'Name the checkpoint; fsck() lists those with missing values.');
+  end if;
+  select c.checkpoint, c.parent_checkpoint_id into v_checkpoint, v_parent_id
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id;
+  if not found then
+    perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
+  end if;
+  select c.checkpoint into v_parent
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = v_parent_id;
+
+  for channel, version in
+    select m.channel, m.version from @extschema@.missing_values(p_thread_id, p_checkpoint_ns, p_checkpoint_id) m
+    order by m.channel
+  loop
+    v_type := null;
+    v_value := null;
+    result := null;
+    bytes := null;
+    -- The parent's own value, if it has one.
+    select v.type, v.blob into v_type, v_value
+    from @extschema@.checkpoint_values(p_thread_id, p_checkpoint_ns, v_parent) v
+    where v.channel = rebuild_blobs.channel and v.type is not null;
+    if v_type is not null and v_type not in ('msgpack', 'null') then
+      result := format('the parent''s value is %s, which cannot be merged', v_type);
+    end if;
+    for v_write in
+      select w.type, w.blob
+      from @extschema@.checkpoint_writes w
+      where w.thread_id = p_thread_id
+        and w.checkpoint_ns = p_checkpoint_ns
+        and w.checkpoint_id in (v_parent_id, p_checkpoint_id)
+        and w.channel = rebuild_blobs.channel
+      order by w.checkpoint_id = p_checkpoint_id, w.task_path, w.task_id, w.idx
+    loop
+      exit when result is not null;
+      if v_write.type is distinct from 'msgpack' and v_write.type is distinct from 'null' then
+        result := format('a write is %s, which cannot be merged', coalesce(v_write.type, 'of no type'));
+      elsif v_write.type = 'msgpack' and v_type = 'msgpack' then
+        v_value := @extschema@.msgpack_merge(v_value, v_write.blob);
+      else
+        v_type := v_write.type;
+        v_value := v_write.blob;
+      end if;
+    end loop;
+    if result is null then
+      insert into @extschema@.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+      values (p_thread_id, p_checkpoint_ns, channel, version, v_type, v_value)
+      on conflict (thread_id, checkpoint_ns, channel, version) do nothing;
+      result := 'rebuilt';
+      bytes := length(v_value);
+    end if;
+    return next;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.rebuild_blobs(text, text, text) is
+  'Recovers lost values of a checkpoint from its parent''s state and the writes; says what it could not rebuild.';
+revoke all on function @extschema@.rebuild_blobs(text, text, text) from public;
+
+-- sql/lineage/reject_cycle.sql
+
+-- Raises LG006 for a chain of parents that runs in a circle; declared to return boolean so that a query can call it where it
+-- finds one.
+-- Locks: none. Errors: LG006, always.
+create or replace function @extschema@.reject_cycle(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns boolean
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  raise exception using
+    errcode = 'LG006',
+    message = format('checkpoint %L is its own ancestor', p_checkpoint_id),
+    detail = format('Thread %L, namespace %L.', p_thread_id, p_checkpoint_ns),
+    hint = 'ancestors() and thread_tree() show the loop; set parent_checkpoint_id of the right row to null.';
+end
+$fn$;
+
+comment on function @extschema@.reject_cycle(text, text, text) is 'Raises LG006: the chain of parents runs in a circle.';
+revoke all on function @extschema@.reject_cycle(text, text, text) from public;
+
+-- sql/lineage/delta_channel_history.sql
+
+-- What rebuilds delta channels at a checkpoint (the newest when p_checkpoint_id is null): for each channel, the value that
+-- its nearest storing ancestor keeps (kind 'seed'; none when the walk reaches the root), then the writes to it from there
+-- down to the parent, oldest first (kind 'write'). The seed's checkpoint contributes its own writes too, because they came
+-- after the value it keeps; the checkpoint's own writes are not part of its state.
+-- One walk serves all channels, each stopping at its own seed. It follows parents, so writes of other branches never count,
+-- and it probes by key, so its cost is that of the path and not of the thread.
+--   p_replay_order  'task_path' applies the writes of one checkpoint by task_path, task_id, idx, as runtimes do; 'task_id'
+--                   by task_id, idx, as savers before langgraph 1.2.13 replayed them
+-- A blob seed has type and blob, an inline one value.
+-- Locks: none. Errors: LG001; LG002; LG006 when the parents run in a circle.
+create or replace function @extschema@.delta_channel_history(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_channels text[],
+  p_replay_order text default 'task_path'
+)
+returns table (
+  channel text,
+  kind text,
+  checkpoint_id text,
+  task_id text,
+  task_path text,
+  idx integer,
+  type text,
+  blob bytea,
+  value jsonb
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_target text;
+  v_parent text;
+begin
+  if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null or p_checkpoint_id = '' or p_channels is null
+    or array_position(p_channels, null) is not null or p_replay_order is null
+    or p_replay_order not in ('task_path', 'task_id') then
+    perform @extschema@.reject_argument('delta channel history',
+      format('thread_id %L, checkpoint_ns %L, checkpoint_id %L, channels %L, replay_order %L.', p_thread_id, p_checkpoint_ns,
+        p_checkpoint_id, p_channels, p_replay_order),
+      'checkpoint_id is null for the newest; replay_order is "task_path" or "task_id".');
+  end if;
+  select c.checkpoint_id, c.parent_checkpoint_id into v_target, v_parent
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id
+    and c.checkpoint_ns = p_checkpoint_ns
+    and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
+    and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
+  order by c.checkpoint_id desc
+  limit 1;
+  if v_target is null then
+    perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
+  end if;
+
+  return query
+  with recursive walk as (
+    -- The landmark moves ahead in doubling strides (Brent); meeting it again means a circle.
+    select w.channel, 0 as depth, null collate "C" as checkpoint_id, v_parent collate "C" as parent_checkpoint_id,
+      null collate "C" as blob_version, null::jsonb as inline_value, v_target collate "C" as landmark, 1 as span, 0 as age,
+      false as is_cycle
+    from (select distinct u.channel collate "C" as channel from unnest(p_channels) u (channel)) w
+    union all
+    select w.channel, w.depth + 1, c.checkpoint_id, c.parent_checkpoint_id, s.blob_version, s.inline_value,
+      case when w.age + 1 = w.span then c.checkpoint_id else w.landmark end,
+      case when w.age + 1 = w.span then w.span * 2 else w.span end,
+      case when w.age + 1 = w.span then 0 else w.age + 1 end,
+      case when c.checkpoint_id = w.landmark
+        then @extschema@.reject_cycle(p_thread_id, p_checkpoint_ns, c.checkpoint_id) end
+    from walk w
+    cross join lateral (
+      select p.checkpoint_id, p.parent_checkpoint_id, p.checkpoint
+      from @extschema@.checkpoints p
+      where p.thread_id = p_thread_id
+        and p.checkpoint_ns = p_checkpoint_ns
+        and p.checkpoint_id = w.parent_checkpoint_id
+      limit 1
+    ) c
+    left join lateral @extschema@.stored_value(p_thread_id, p_checkpoint_ns, c.checkpoint, w.channel) s on true
+    where w.blob_version is null and w.inline_value is null
+  )
+  select h.channel, h.kind, h.checkpoint_id, h.task_id, h.task_path, h.idx, h.type, h.blob, h.value
+  from (
+    select w.channel, 'seed' as kind, w.depth, w.checkpoint_id, null collate "C" as task_id, null collate "C" as task_path,
+      null::integer as idx, b.type, b.blob, w.inline_value as value
+    from walk w
+    left join lateral (
+      select cb.type, cb.blob
+      from @extschema@.checkpoint_blobs cb
+      where cb.thread_id = p_thread_id
+        and cb.checkpoint_ns = p_checkpoint_ns
+        and cb.channel = w.channel
+        and cb.version = w.blob_version
+      limit 1
+    ) b on true
+    where w.blob_version is not null or w.inline_value is not null
+    union all
+    select w.channel, 'write', w.depth, w.checkpoint_id, cw.task_id, cw.task_path, cw.idx, cw.type, cw.blob, null
+    from walk w
+    cross join lateral (
+      select *
+      from @extschema@.checkpoint_writes k
+      where k.thread_id = p_thread_id
+        and k.checkpoint_ns = p_checkpoint_ns
+        and k.checkpoint_id = w.checkpoint_id
+        and k.channel = w.channel
+      offset 0
+    ) cw
+  ) h
+  order by h.channel, h.depth desc, h.kind,
+    case when p_replay_order = 'task_path' then h.task_path end, h.task_id, h.idx;
+end
+$fn$;
+
+comment on function @extschema@.delta_channel_history(text, text, text, text[], text) is
+  'For each delta channel the stored value it starts from and the writes since, along the parents of a checkpoint.';
+revoke all on function @extschema@.delta_channel_history(text, text, text, text[], text) from public;
+
+-- sql/admin/severed_delta_chains.sql
+
+-- Heads of a namespace whose delta channels cannot be rebuilt whole: no stored value begins the history, and fewer
+-- checkpoints wrote to the channel than the head's counters say since then.
+-- Locks: none. Errors: LG006 when parents run in a circle.
+create or replace function @extschema@.severed_delta_chains(p_thread_id text, p_checkpoint_ns text)
+returns table (
+  problem text,
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  channel text,
+  detail text,
+  remedy text
+)
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+set search_path = ''
+as $fn$
+  select 'severed delta chain', p_thread_id, p_checkpoint_ns, c.checkpoint_id, k.channel,
+    format('%s updates since the last stored value are expected, %s are left and no stored value.', k.updates, h.updates),
+    'Restore the removed ancestors from a backup; then prune with this schema''s prune, which keeps them.'
+  from @extschema@.checkpoints c
+  cross join lateral (
+    select e.key as channel, (e.value ->> 0)::numeric as updates
+    from jsonb_each(case when jsonb_typeof(c.metadata -> 'counters_since_delta_snapshot') = 'object'
+      then c.metadata -> 'counters_since_delta_snapshot' end) e
+    where jsonb_typeof(e.value -> 0) = 'number'
+  ) k
+  cross join lateral (
+    select count(distinct w.checkpoint_id) filter (where w.kind = 'write') as updates,
+      coalesce(bool_or(w.kind = 'seed'), false) as has_seed
+    from @extschema@.delta_channel_history(p_thread_id, p_checkpoint_ns, c.checkpoint_id, array[k.channel]) w
+  ) h
+  where c.thread_id = p_thread_id
+    and c.checkpoint_ns = p_checkpoint_ns
+    and not exists (
+      select
+      from @extschema@.checkpoints n
+      where n.thread_id = p_thread_id and n.checkpoint_ns = p_checkpoint_ns and n.parent_checkpoint_id = c.checkpoint_id
+    )
+    and not h.has_seed
+    and h.updates < k.updates
+    and not exists (
+      select from @extschema@.stored_value(p_thread_id, p_checkpoint_ns, c.checkpoint, k.channel)
+    )
+$fn$;
+
+comment on function @extschema@.severed_delta_chains(text, text) is
+  'Heads of a namespace whose delta channels cannot be rebuilt whole.';
+revoke all on function @extschema@.severed_delta_chains(text, text) from public;
 
 -- sql/lineage/thread_tree.sql
 
@@ -1597,7 +2603,8 @@ declare
   v_sibling integer;
   v_parent integer;
   v_roots integer := 0;
-  v_start integer;
+  v_seen integer[];           -- by which v_start a checkpoint below or on a loop was passed
+  v_root integer;
 begin
   if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null then
     perform @extschema@.reject_argument('thread to draw',
@@ -1631,6 +2638,7 @@ begin
   v_problems := array_fill(null::text, array[v_count]);
   v_indents := array_fill(''::text, array[v_count]);
   v_drawings := v_ids;
+  v_seen := array_fill(0, array[v_count]);
 
   for i in reverse v_count .. 1 loop
     v_parent := v_parents[i];
@@ -1649,13 +2657,25 @@ begin
     for v_start in 1 .. v_count loop
       continue when v_depths[v_start] is not null or (v_pass = 1 and v_parents[v_start] is not null);
       v_sibling := v_sibling + 1;
+      v_root := v_start;
       if v_pass = 2 then
-        v_problems[v_start] := 'cycle';
+        -- Up the parents until the walk is in the loop, then once round it.
+        while v_seen[v_root] <> v_start loop
+          v_seen[v_root] := v_start;
+          v_root := v_parents[v_root];
+        end loop;
+        v_node := v_parents[v_root];
+        v_child := v_root;
+        while v_node <> v_child loop
+          v_root := least(v_root, v_node);
+          v_node := v_parents[v_node];
+        end loop;
+        v_problems[v_root] := 'cycle';
       end if;
-      v_depths[v_start] := 0;
-      v_branches[v_start] := case when v_roots > 1 or v_pass = 2 then v_sibling::text else '' end;
+      v_depths[v_root] := 0;
+      v_branches[v_root] := case when v_roots > 1 or v_pass = 2 then v_sibling::text else '' end;
       v_top := 1;
-      v_stack[1] := v_start;
+      v_stack[1] := v_root;
       while v_top > 0 loop
         v_node := v_stack[v_top];
         v_top := v_top - 1;
@@ -1770,6 +2790,54 @@ comment on function @extschema@.writes_delta_channel(text, text, text) is
   'Whether a checkpoint''s own writes go to a delta channel, so that they are part of every child''s state.';
 revoke all on function @extschema@.writes_delta_channel(text, text, text) from public;
 
+-- sql/retention/drop_retention_policy.sql
+
+-- Takes a retention policy away, and says whether there was one.
+-- Locks: the policy's row. Errors: none.
+create or replace function @extschema@.drop_retention_policy(p_name text)
+returns boolean
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  delete from @extschema@.retention_policies p where p.name = p_name;
+  return found;
+end
+$fn$;
+
+comment on function @extschema@.drop_retention_policy(text) is
+  'Takes a retention policy away; says whether there was one.';
+revoke all on function @extschema@.drop_retention_policy(text) from public;
+
+-- sql/retention/lock_thread.sql
+
+-- Holds off others that remove or copy checkpoints of the same thread, until the transaction ends. Putting and reading
+-- checkpoints do not wait for it. Without p_wait it says whether the lock was free.
+-- Locks: an advisory lock of the transaction on the thread. Errors: none.
+create or replace function @extschema@.lock_thread(p_thread_id text, p_wait boolean default true)
+returns boolean
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if not p_wait then
+    return pg_try_advisory_xact_lock(hashtextextended(p_thread_id, 7069));
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended(p_thread_id, 7069));
+  return true;
+end
+$fn$;
+
+comment on function @extschema@.lock_thread(text, boolean) is
+  'Holds off others that remove or copy checkpoints of the thread, until the transaction ends.';
+revoke all on function @extschema@.lock_thread(text, boolean) from public;
+
 -- sql/lineage/fork_checkpoint.sql
 
 -- Rolls back by branching: a new checkpoint with the state of the given one, from which the conversation goes on. Nothing
@@ -1782,7 +2850,7 @@ revoke all on function @extschema@.writes_delta_channel(text, text, text) from p
 --                        target would meet the versions of the old branch, and lose its values to them.
 -- The parent is the target. One case differs: where the target's own writes went to a delta channel, a child's state would
 -- include them, so the branch becomes the target's sibling, under the same parent; that is how LangGraph copies, too.
--- Locks: the rows it writes. Errors: LG001 when the target does not exist; LG002.
+-- Locks: the thread (lock_thread), the rows it writes. Errors: LG001 when the target does not exist; LG002.
 create or replace function @extschema@.fork_checkpoint(
   p_thread_id text,
   p_checkpoint_ns text,
@@ -1819,6 +2887,8 @@ begin
     perform @extschema@.reject_argument('metadata', 'It is not a JSON object.', 'Pass {} when there is none.');
   end if;
 
+  -- Neither a prune nor another fork may come between reading the target and saving the branch.
+  perform @extschema@.lock_thread(p_thread_id);
   select * into v_target
   from @extschema@.checkpoints c
   where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id;
@@ -1828,13 +2898,13 @@ begin
 
   v_step := case when jsonb_typeof(v_target.metadata -> 'step') = 'number'
     then (v_target.metadata ->> 'step')::numeric::integer + 1 end;
-  v_new_id := coalesce(p_new_checkpoint_id, @extschema@.new_checkpoint_id(coalesce(v_step, -2)));
   select c.checkpoint_id into v_newest
   from @extschema@.checkpoints c
   where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns
   order by c.checkpoint_id desc
   limit 1;
-  if v_new_id <= v_newest then
+  v_new_id := coalesce(p_new_checkpoint_id, @extschema@.new_checkpoint_id(coalesce(v_step, -2), v_newest));
+  if v_new_id collate "C" <= v_newest then
     perform @extschema@.reject_argument('new_checkpoint_id',
       format('%L does not sort above %L, the newest checkpoint of thread %L.', v_new_id, v_newest, p_thread_id),
       'A branch has to be the newest checkpoint, or the conversation would not go on from it; pass an id that sorts above.');
@@ -1856,9 +2926,9 @@ begin
     select from jsonb_each(v_target.checkpoint -> 'channel_versions') v where jsonb_typeof(v.value) = 'number'
   );
   if p_copy_blobs or v_integers then
-    v_versions := @extschema@.copy_blobs(p_thread_id, p_checkpoint_ns, v_target.checkpoint, v_integers);
+    v_versions := @extschema@.copy_blobs(p_thread_id, p_checkpoint_ns, v_target.checkpoint);
     v_checkpoint := v_checkpoint || jsonb_build_object(
-      'channel_versions', (v_target.checkpoint -> 'channel_versions') || v_versions,
+      'channel_versions', coalesce(v_target.checkpoint -> 'channel_versions', '{}') || v_versions,
       'versions_seen', (
         select coalesce(jsonb_object_agg(n.key, (
           select coalesce(jsonb_object_agg(s.key,
@@ -1886,6 +2956,1326 @@ $fn$;
 comment on function @extschema@.fork_checkpoint(text, text, text, text, jsonb, boolean) is
   'Branches from a checkpoint: a new newest one with the same state, nothing removed. Returns its id.';
 revoke all on function @extschema@.fork_checkpoint(text, text, text, text, jsonb, boolean) from public;
+
+-- sql/lineage/lock_threads_to_copy.sql
+
+-- Locks the source and the target of a copy, always in the order of their ids so that two copies cannot wait for each other,
+-- and checks that the target is empty.
+-- Locks: both threads (lock_thread). Errors: LG002.
+create or replace function @extschema@.lock_threads_to_copy(p_source_thread_id text, p_target_thread_id text)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if p_source_thread_id is null or p_source_thread_id = '' or p_target_thread_id is null or p_target_thread_id = ''
+    or p_source_thread_id = p_target_thread_id then
+    perform @extschema@.reject_argument('threads to copy',
+      format('The source is %L and the target %L.', p_source_thread_id, p_target_thread_id), 'Name two different threads.');
+  end if;
+  perform @extschema@.lock_thread(least(p_source_thread_id collate "C", p_target_thread_id collate "C"));
+  perform @extschema@.lock_thread(greatest(p_source_thread_id collate "C", p_target_thread_id collate "C"));
+  if exists (select from @extschema@.checkpoints c where c.thread_id = p_target_thread_id)
+    or exists (select from @extschema@.checkpoint_blobs b where b.thread_id = p_target_thread_id)
+    or exists (select from @extschema@.checkpoint_writes w where w.thread_id = p_target_thread_id) then
+    perform @extschema@.reject_argument('target thread',
+      format('Thread %L is not empty.', p_target_thread_id), 'Name a new thread, or remove this one with delete_thread.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.lock_threads_to_copy(text, text) is
+  'Locks the source and the target of a copy and checks that the target is empty.';
+revoke all on function @extschema@.lock_threads_to_copy(text, text) from public;
+
+-- sql/lineage/copy_thread.sql
+
+-- Copies a whole thread: every checkpoint with its id, metadata and times, every value and write, in every namespace. The
+-- target has to be empty. Says what was copied; a source that does not exist copies nothing.
+-- Locks: both threads (lock_thread). Errors: LG002 for a target that is not empty, or is the source.
+create or replace function @extschema@.copy_thread(p_source_thread_id text, p_target_thread_id text)
+returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 1
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+begin
+  perform @extschema@.lock_threads_to_copy(p_source_thread_id, p_target_thread_id);
+  return query
+  with c as (
+    insert into @extschema@.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
+      metadata, created_at, updated_at)
+    select p_target_thread_id, s.checkpoint_ns, s.checkpoint_id, s.parent_checkpoint_id, s.type, s.checkpoint, s.metadata,
+      s.created_at, s.updated_at
+    from @extschema@.checkpoints s
+    where s.thread_id = p_source_thread_id
+    returning 1
+  ), b as (
+    insert into @extschema@.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob, created_at)
+    select p_target_thread_id, s.checkpoint_ns, s.channel, s.version, s.type, s.blob, s.created_at
+    from @extschema@.checkpoint_blobs s
+    where s.thread_id = p_source_thread_id
+    returning 1
+  ), w as (
+    insert into @extschema@.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob,
+      task_path, created_at)
+    select p_target_thread_id, s.checkpoint_ns, s.checkpoint_id, s.task_id, s.idx, s.channel, s.type, s.blob, s.task_path,
+      s.created_at
+    from @extschema@.checkpoint_writes s
+    where s.thread_id = p_source_thread_id
+    returning 1
+  )
+  select (select count(*) from c), (select count(*) from b), (select count(*) from w);
+end
+$fn$;
+
+comment on function @extschema@.copy_thread(text, text) is
+  'Copies a whole thread to an empty one; says how many rows of each table.';
+revoke all on function @extschema@.copy_thread(text, text) from public;
+
+-- sql/retention/next_threads.sql
+
+-- The next threads above a thread id, in the order of their ids, at most so many: it skips from one to the next by index, and
+-- so costs what it returns.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.next_threads(p_after text, p_limit integer)
+returns setof text
+language sql
+stable
+parallel safe
+security invoker
+rows 100
+set search_path = ''
+as $fn$
+  with recursive threads as (
+    (
+      select c.thread_id, 1 as n
+      from @extschema@.checkpoints c
+      where c.thread_id > p_after
+      order by c.thread_id
+      limit 1
+    )
+    union all
+    select (
+      select c.thread_id
+      from @extschema@.checkpoints c
+      where c.thread_id > t.thread_id
+      order by c.thread_id
+      limit 1
+    ), t.n + 1
+    from threads t
+    where t.thread_id is not null and t.n < p_limit
+  )
+  select t.thread_id from threads t where t.thread_id is not null
+$fn$;
+
+comment on function @extschema@.next_threads(text, integer) is 'The next threads above a thread id, by skipping in the index.';
+revoke all on function @extschema@.next_threads(text, integer) from public;
+
+-- sql/retention/pin_checkpoint.sql
+
+-- Pins a checkpoint: no retention and no deletion removes it or what it needs, until it is unpinned. Pinning again changes
+-- the reason.
+-- Locks: the checkpoint's row against removal; the pin. Errors: LG001; LG002.
+create or replace function @extschema@.pin_checkpoint(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_reason text default null
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null or p_checkpoint_id is null
+    or p_checkpoint_id = '' then
+    perform @extschema@.reject_argument('checkpoint to pin',
+      format('thread_id %L, checkpoint_ns %L, checkpoint_id %L.', p_thread_id, p_checkpoint_ns, p_checkpoint_id),
+      'Name the checkpoint; checkpoint_ns is empty for the root graph.');
+  end if;
+  perform @extschema@.lock_thread(p_thread_id);
+  perform from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id
+  for key share;
+  if not found then
+    perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
+  end if;
+  insert into @extschema@.checkpoint_pins (thread_id, checkpoint_ns, checkpoint_id, reason)
+  values (p_thread_id, p_checkpoint_ns, p_checkpoint_id, p_reason)
+  on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set reason = excluded.reason;
+end
+$fn$;
+
+comment on function @extschema@.pin_checkpoint(text, text, text, text) is
+  'Keeps a checkpoint, and what it needs, from every retention and deletion.';
+revoke all on function @extschema@.pin_checkpoint(text, text, text, text) from public;
+
+-- sql/retention/removable_checkpoints.sql
+
+-- Which of the given checkpoints of a thread can go without changing what any other reads back. Those that are pinned stay
+-- (unless p_ignore_pins), and so does every checkpoint that one which stays depends on:
+--   its parent, while it does not keep a delta channel's value itself and an ancestor contributes to it (a stored value
+--   or a write); the parent then depends on its own parent in the same way, up to the last that contributes
+--   its parent, if it is older than format 4 and the parent's tasks sent packets
+-- p_namespaces and p_checkpoint_ids are parallel.
+-- Locks: none. Errors: none of its own.
+create or replace function @extschema@.removable_checkpoints(
+  p_thread_id text,
+  p_namespaces text[],
+  p_checkpoint_ids text[],
+  p_ignore_pins boolean default false
+)
+returns table (checkpoint_ns text, checkpoint_id text)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+-- Parents, pins and writes are joined once to all checkpoints of a namespace.
+set enable_nestloop = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_ns text;
+  v_ids text[];
+  v_parents integer[];     -- position of the parent, or null
+  v_count integer;
+  v_stays boolean[];
+  v_depends boolean[];     -- whether it needs its parent
+  v_channel text;
+  v_stored boolean[];      -- whether it keeps the channel's value itself
+  v_contributes boolean[]; -- whether it, or an ancestor, has something to say about the channel
+  v_path integer[] := '{}';
+  v_top integer;
+  v_at integer;
+  v_found boolean;
+  v_going text[];
+begin
+  for v_ns in select distinct u.checkpoint_ns from unnest(p_namespaces) u (checkpoint_ns) loop
+    with given as (
+      select u.checkpoint_id
+      from unnest(p_namespaces, p_checkpoint_ids) u (checkpoint_ns, checkpoint_id)
+      where u.checkpoint_ns = v_ns
+    ), numbered as (
+      select c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint -> 'v' < '4' as sends_expected,
+        (row_number() over (order by c.checkpoint_id))::integer as n
+      from @extschema@.checkpoints c
+      where c.thread_id = p_thread_id and c.checkpoint_ns = v_ns
+    ), senders as (
+      select distinct w.checkpoint_id
+      from @extschema@.checkpoint_writes w
+      where w.thread_id = p_thread_id and w.checkpoint_ns = v_ns and w.channel = '__pregel_tasks'
+    ), pins as (
+      select p.checkpoint_id
+      from @extschema@.checkpoint_pins p
+      where p.thread_id = p_thread_id and p.checkpoint_ns = v_ns and not p_ignore_pins
+    )
+    select array_agg(c.checkpoint_id order by c.n), array_agg(p.n order by c.n),
+      array_agg(g.checkpoint_id is null or i.checkpoint_id is not null order by c.n),
+      array_agg(coalesce(c.sends_expected, false) and s.checkpoint_id is not null order by c.n), count(*)
+    into v_ids, v_parents, v_stays, v_depends, v_count
+    from numbered c
+    left join numbered p on p.checkpoint_id = c.parent_checkpoint_id
+    left join given g on g.checkpoint_id = c.checkpoint_id
+    left join pins i on i.checkpoint_id = c.checkpoint_id
+    left join senders s on s.checkpoint_id = c.parent_checkpoint_id;
+    continue when v_count = 0;
+    -- Assigning an element makes PL/pgSQL keep an array unpacked; a packed one is scanned at every subscript.
+    v_ids[1] := v_ids[1];
+    v_parents[1] := v_parents[1];
+
+    for v_channel in select d.channel from @extschema@.delta_channels(p_thread_id, v_ns) d (channel) loop
+      with writers as (
+        select distinct w.checkpoint_id
+        from @extschema@.checkpoint_writes w
+        where w.thread_id = p_thread_id and w.checkpoint_ns = v_ns and w.channel = v_channel
+      ), blobs as (
+        select b.version
+        from @extschema@.checkpoint_blobs b
+        where b.thread_id = p_thread_id and b.checkpoint_ns = v_ns and b.channel = v_channel and b.type <> 'empty'
+      ), storing as (
+        -- stored_value for all checkpoints at once.
+        select c.checkpoint_id, b.version is not null or coalesce(
+          c.checkpoint -> 'channel_values' -> v_channel <> 'null', false) as is_stored
+        from @extschema@.checkpoints c
+        left join blobs b on b.version = c.checkpoint -> 'channel_versions' ->> v_channel
+        where c.thread_id = p_thread_id and c.checkpoint_ns = v_ns
+      )
+      select array_agg(s.is_stored order by s.checkpoint_id),
+        array_agg(case when s.is_stored or w.checkpoint_id is not null then true end order by s.checkpoint_id)
+      into v_stored, v_contributes
+      from storing s
+      left join writers w on w.checkpoint_id = s.checkpoint_id;
+      v_contributes[1] := v_contributes[1];
+
+      for i in 1 .. v_count loop
+        -- Walk up to the first that is known, then tell everything passed.
+        v_at := i;
+        v_top := 0;
+        loop
+          v_found := v_contributes[v_at];
+          exit when v_found is not null;
+          v_top := v_top + 1;
+          v_path[v_top] := v_at;
+          -- Should the parents run in a circle, all of it stays.
+          v_contributes[v_at] := true;
+          v_at := v_parents[v_at];
+          if v_at is null then
+            v_found := false;
+            exit;
+          end if;
+        end loop;
+        for j in 1 .. v_top loop
+          v_contributes[v_path[j]] := v_found;
+        end loop;
+      end loop;
+      for i in 1 .. v_count loop
+        if not v_stored[i] and v_contributes[v_parents[i]] then
+          v_depends[i] := true;
+        end if;
+      end loop;
+    end loop;
+
+    for i in 1 .. v_count loop
+      v_at := i;
+      while v_stays[v_at] and v_depends[v_at] and not v_stays[v_parents[v_at]] loop
+        v_at := v_parents[v_at];
+        v_stays[v_at] := true;
+      end loop;
+    end loop;
+
+    v_going := '{}';
+    for i in 1 .. v_count loop
+      if not v_stays[i] then
+        v_going := v_going || v_ids[i];
+      end if;
+    end loop;
+    return query select v_ns, u.checkpoint_id from unnest(v_going) u (checkpoint_id);
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.removable_checkpoints(text, text[], text[], boolean) is
+  'Those of the given checkpoints that can go without changing what any other checkpoint reads back.';
+revoke all on function @extschema@.removable_checkpoints(text, text[], text[], boolean) from public;
+
+-- sql/lineage/fork_thread.sql
+
+-- Makes a new thread from one checkpoint of the root graph (the newest when p_checkpoint_id is null): the checkpoint with its
+-- values and pending writes, exactly the ancestors it needs to read back the same (see removable_checkpoints), and the
+-- namespaces of the subgraph calls that the copied checkpoints made, with what those need. An ancestor that is not needed is
+-- not copied: the first that is copied gets a null parent. The target has to be empty. Says what was copied.
+-- Locks: both threads (lock_thread). Errors: LG001; LG002.
+create or replace function @extschema@.fork_thread(
+  p_thread_id text,
+  p_checkpoint_id text,
+  p_target_thread_id text
+)
+returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 1
+set jit = off
+set enable_nestloop = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_id text;
+  v_roots text[];
+  v_namespaces text[];
+  v_ids text[];
+begin
+  perform @extschema@.lock_threads_to_copy(p_thread_id, p_target_thread_id);
+  select c.checkpoint_id into v_id
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id
+    and c.checkpoint_ns = ''
+    and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
+    and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
+  order by c.checkpoint_id desc
+  limit 1;
+  if v_id is null then
+    perform @extschema@.reject_missing_checkpoint(p_thread_id, '', p_checkpoint_id);
+  end if;
+
+  -- What one checkpoint needs is what could not be removed if everything else were to go.
+  select array_agg(c.checkpoint_id) into v_ids
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id and c.checkpoint_ns = '' and c.checkpoint_id <> v_id;
+  select array_agg(c.checkpoint_id) into v_roots
+  from @extschema@.checkpoints c
+  left join @extschema@.removable_checkpoints(p_thread_id, array_fill(''::text, array[coalesce(cardinality(v_ids), 0)]),
+    coalesce(v_ids, '{}'), true) g on g.checkpoint_id = c.checkpoint_id
+  where c.thread_id = p_thread_id and c.checkpoint_ns = '' and g.checkpoint_id is null;
+
+  with called as (
+    select c.checkpoint_ns, c.checkpoint_id, r.checkpoint_id is not null as is_wanted
+    from @extschema@.checkpoints c
+    left join unnest(v_roots) r (checkpoint_id) on r.checkpoint_id = c.metadata -> 'parents' ->> ''
+    where c.thread_id = p_thread_id and c.checkpoint_ns <> ''
+  ), unwanted as (
+    select array_agg(c.checkpoint_ns) as namespaces, array_agg(c.checkpoint_id) as ids from called c where not c.is_wanted
+  )
+  select array_agg(s.checkpoint_ns), array_agg(s.checkpoint_id) into v_namespaces, v_ids
+  from (
+    select '' as checkpoint_ns, r.checkpoint_id from unnest(v_roots) r (checkpoint_id)
+    union all
+    select c.checkpoint_ns, c.checkpoint_id
+    from called c
+    left join (
+      select g.checkpoint_ns, g.checkpoint_id
+      from unwanted u
+      cross join lateral @extschema@.removable_checkpoints(p_thread_id, u.namespaces, u.ids, true) g
+    ) g on g.checkpoint_ns = c.checkpoint_ns and g.checkpoint_id = c.checkpoint_id
+    where g.checkpoint_id is null
+  ) s;
+
+  return query
+  with copied as materialized (
+    select k.checkpoint_ns, k.checkpoint_id from unnest(v_namespaces, v_ids) k (checkpoint_ns, checkpoint_id)
+  ), c as (
+    insert into @extschema@.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
+      metadata, created_at, updated_at)
+    select p_target_thread_id, s.checkpoint_ns, s.checkpoint_id, p.checkpoint_id, s.type, s.checkpoint, s.metadata,
+      s.created_at, s.updated_at
+    from @extschema@.checkpoints s
+    join copied k on k.checkpoint_ns = s.checkpoint_ns and k.checkpoint_id = s.checkpoint_id
+    left join copied p on p.checkpoint_ns = s.checkpoint_ns and p.checkpoint_id = s.parent_checkpoint_id
+    where s.thread_id = p_thread_id
+    returning 1
+  ), b as (
+    insert into @extschema@.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob, created_at)
+    select p_target_thread_id, s.checkpoint_ns, s.channel, s.version, s.type, s.blob, s.created_at
+    from @extschema@.checkpoint_blobs s
+    where s.thread_id = p_thread_id
+      and exists (
+        select
+        from @extschema@.checkpoints o
+        join copied k on k.checkpoint_ns = o.checkpoint_ns and k.checkpoint_id = o.checkpoint_id
+        cross join lateral jsonb_each_text(o.checkpoint -> 'channel_versions') v
+        where o.thread_id = p_thread_id
+          and o.checkpoint_ns = s.checkpoint_ns
+          and v.key = s.channel
+          and v.value = s.version
+      )
+    returning 1
+  ), w as (
+    insert into @extschema@.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob,
+      task_path, created_at)
+    select p_target_thread_id, s.checkpoint_ns, s.checkpoint_id, s.task_id, s.idx, s.channel, s.type, s.blob, s.task_path,
+      s.created_at
+    from @extschema@.checkpoint_writes s
+    join copied k on k.checkpoint_ns = s.checkpoint_ns and k.checkpoint_id = s.checkpoint_id
+    where s.thread_id = p_thread_id
+    returning 1
+  )
+  select (select count(*) from c), (select count(*) from b), (select count(*) from w);
+end
+$fn$;
+
+comment on function @extschema@.fork_thread(text, text, text) is
+  'Makes a new thread from one checkpoint, with exactly what it needs to read back the same.';
+revoke all on function @extschema@.fork_thread(text, text, text) from public;
+
+-- sql/retention/set_retention_policy.sql
+
+-- Makes or replaces a retention policy; see the table retention_policies for what each rule means. At least one rule is
+-- needed. p_thread_pattern (LIKE) and p_metadata_filter select the threads; null selects all.
+-- Locks: the policy's row. Errors: LG002.
+create or replace function @extschema@.set_retention_policy(
+  p_name text,
+  p_thread_pattern text default null,
+  p_metadata_filter jsonb default null,
+  p_idle_ttl interval default null,
+  p_max_age interval default null,
+  p_keep_last integer default null,
+  p_enabled boolean default true
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if p_name is null or p_name = '' or p_enabled is null
+    or (p_idle_ttl is null and p_max_age is null and p_keep_last is null)
+    or p_idle_ttl <= interval '0' or p_max_age <= interval '0' or p_keep_last < 1
+    or (p_metadata_filter is not null and jsonb_typeof(p_metadata_filter) <> 'object') then
+    perform @extschema@.reject_argument('retention policy',
+      format('name %L, idle_ttl %L, max_age %L, keep_last %L, metadata_filter %L.', p_name, p_idle_ttl, p_max_age,
+        p_keep_last, p_metadata_filter),
+      'A policy has a name and at least one of idle_ttl, max_age and keep_last, all positive.');
+  end if;
+  insert into @extschema@.retention_policies
+    (name, thread_pattern, metadata_filter, idle_ttl, max_age, keep_last, enabled)
+  values (p_name, p_thread_pattern, p_metadata_filter, p_idle_ttl, p_max_age, p_keep_last, p_enabled)
+  on conflict (name) do update set
+    thread_pattern = excluded.thread_pattern,
+    metadata_filter = excluded.metadata_filter,
+    idle_ttl = excluded.idle_ttl,
+    max_age = excluded.max_age,
+    keep_last = excluded.keep_last,
+    enabled = excluded.enabled;
+end
+$fn$;
+
+comment on function @extschema@.set_retention_policy(text, text, jsonb, interval, interval, integer, boolean) is
+  'Makes or replaces a retention policy, which sweep applies.';
+revoke all on function @extschema@.set_retention_policy(text, text, jsonb, interval, interval, integer, boolean) from public;
+
+-- sql/retention/set_thread_ttl.sql
+
+-- Lets sweep remove a thread once nothing was put for p_idle_ttl; null takes the TTL away. It stands above the idle_ttl of
+-- retention policies for this thread. The thread need not exist yet.
+-- Locks: the TTL's row. Errors: LG002.
+create or replace function @extschema@.set_thread_ttl(p_thread_id text, p_idle_ttl interval)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if p_thread_id is null or p_thread_id = '' or p_idle_ttl <= interval '0' then
+    perform @extschema@.reject_argument('thread TTL', format('thread_id %L, idle_ttl %L.', p_thread_id, p_idle_ttl),
+      'Name the thread; the interval is positive, or null for none.');
+  end if;
+  if p_idle_ttl is null then
+    delete from @extschema@.thread_ttls t where t.thread_id = p_thread_id;
+    return;
+  end if;
+  insert into @extschema@.thread_ttls (thread_id, idle_ttl)
+  values (p_thread_id, p_idle_ttl)
+  on conflict (thread_id) do update set idle_ttl = excluded.idle_ttl;
+end
+$fn$;
+
+comment on function @extschema@.set_thread_ttl(text, interval) is
+  'Lets sweep remove a thread once it was idle for so long; null takes the TTL away.';
+revoke all on function @extschema@.set_thread_ttl(text, interval) from public;
+
+-- sql/retention/unpin_checkpoint.sql
+
+-- Takes a pin away, and says whether there was one.
+-- Locks: the pin. Errors: none.
+create or replace function @extschema@.unpin_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns boolean
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  delete from @extschema@.checkpoint_pins p
+  where p.thread_id = p_thread_id and p.checkpoint_ns = p_checkpoint_ns and p.checkpoint_id = p_checkpoint_id;
+  return found;
+end
+$fn$;
+
+comment on function @extschema@.unpin_checkpoint(text, text, text) is 'Takes a pin away; says whether there was one.';
+revoke all on function @extschema@.unpin_checkpoint(text, text, text) from public;
+
+-- sql/retention/unreferenced_blobs.sql
+
+-- Blobs of a thread's namespaces to which no checkpoint refers, leaving aside those given as parallel arrays, which are about
+-- to go. In a FROM clause the planner inlines this function.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.unreferenced_blobs(
+  p_thread_id text,
+  p_namespaces text[],
+  p_going_namespaces text[],
+  p_going_ids text[]
+)
+returns table (checkpoint_ns text, channel text, version text)
+language sql
+stable
+parallel safe
+security invoker
+rows 100
+as $fn$
+  select b.checkpoint_ns, b.channel, b.version
+  from @extschema@.checkpoint_blobs b
+  where b.thread_id = p_thread_id
+    and b.checkpoint_ns = any (p_namespaces)
+    and not exists (
+      select
+      from @extschema@.checkpoints c
+      cross join lateral jsonb_each_text(c.checkpoint -> 'channel_versions') v
+      where c.thread_id = p_thread_id
+        and c.checkpoint_ns = any (p_namespaces)
+        and c.checkpoint_ns = b.checkpoint_ns
+        and v.key = b.channel
+        and v.value = b.version
+        and not exists (
+          select
+          from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
+          where g.checkpoint_ns = c.checkpoint_ns and g.checkpoint_id = c.checkpoint_id
+        )
+    )
+$fn$;
+
+comment on function @extschema@.unreferenced_blobs(text, text[], text[], text[]) is
+  'Blobs to which no checkpoint refers, apart from those given, which are about to go.';
+revoke all on function @extschema@.unreferenced_blobs(text, text[], text[], text[]) from public;
+
+-- sql/admin/fsck_thread.sql
+
+-- The findings of fsck about one thread, all but damaged values.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.fsck_thread(p_thread_id text)
+returns table (
+  problem text,
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  channel text,
+  detail text,
+  remedy text
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 10
+set jit = off
+set enable_nestloop = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_ns text;
+  v_has_cycle boolean;
+begin
+  return query
+  select 'missing parent', c.thread_id, c.checkpoint_ns, c.checkpoint_id, null::text,
+    format('Its parent %s does not exist.', c.parent_checkpoint_id),
+    'Harmless without delta channels; set parent_checkpoint_id to null to say so.'
+  from @extschema@.checkpoints c
+  left join @extschema@.checkpoints p
+    on p.thread_id = p_thread_id and p.checkpoint_ns = c.checkpoint_ns and p.checkpoint_id = c.parent_checkpoint_id
+  where c.thread_id = p_thread_id and c.parent_checkpoint_id is not null and p.checkpoint_id is null;
+
+  return query
+  select 'orphan writes', p_thread_id, w.checkpoint_ns, w.checkpoint_id, null::text, format('%s writes', count(*)),
+    'If no run is under way, they can be deleted.'
+  from @extschema@.checkpoint_writes w
+  left join @extschema@.checkpoints c
+    on c.thread_id = p_thread_id and c.checkpoint_ns = w.checkpoint_ns and c.checkpoint_id = w.checkpoint_id
+  where w.thread_id = p_thread_id and c.checkpoint_id is null
+  group by w.checkpoint_ns, w.checkpoint_id;
+
+  for v_ns in
+    select distinct c.checkpoint_ns from @extschema@.checkpoints c where c.thread_id = p_thread_id
+    union
+    select distinct b.checkpoint_ns from @extschema@.checkpoint_blobs b where b.thread_id = p_thread_id
+  loop
+    return query
+    select 'orphan blob', p_thread_id, v_ns, null::text, u.channel, format('Version %s.', u.version),
+      'The next prune of the thread removes it.'
+    from @extschema@.unreferenced_blobs(p_thread_id, array[v_ns], '{}', '{}') u;
+
+    select coalesce(bool_or(t.problem = 'cycle'), false) into v_has_cycle
+    from @extschema@.thread_tree(p_thread_id, v_ns) t;
+    if v_has_cycle then
+      return query
+      select 'parent cycle', p_thread_id, v_ns, t.checkpoint_id, null::text, 'Its parents run in a circle.',
+        'thread_tree() shows the loop; set parent_checkpoint_id of the right row to null.'
+      from @extschema@.thread_tree(p_thread_id, v_ns) t
+      where t.problem = 'cycle';
+    else
+      return query select s.* from @extschema@.severed_delta_chains(p_thread_id, v_ns) s;
+    end if;
+
+    return query
+    select 'missing value', p_thread_id, v_ns, c.checkpoint_id, m.channel, format('Version %s is not stored.', m.version),
+      format('rebuild_blobs(%L, %L, %L) recovers it from the parent and the writes.', p_thread_id, v_ns, c.checkpoint_id)
+    from @extschema@.checkpoints c
+    cross join lateral @extschema@.missing_values(p_thread_id, v_ns, c.checkpoint_id) m
+    where c.thread_id = p_thread_id and c.checkpoint_ns = v_ns;
+
+    -- Two checkpoints make a version when each names it and its parent does not. A copy beside its original does, too.
+    return query
+    select 'version collision', p_thread_id, v_ns, max(c.checkpoint_id), v.key,
+      format('Version %s was made by %s.', v.value, string_agg(c.checkpoint_id, ' and by ' order by c.checkpoint_id)),
+      'One of these branches reads the other''s value. Fork with copy_blobs, or give each branch a thread of its own.'
+    from @extschema@.checkpoints c
+    cross join lateral jsonb_each(c.checkpoint -> 'channel_versions') v
+    left join @extschema@.checkpoints p
+      on p.thread_id = p_thread_id and p.checkpoint_ns = v_ns and p.checkpoint_id = c.parent_checkpoint_id
+    where c.thread_id = p_thread_id
+      and c.checkpoint_ns = v_ns
+      and jsonb_typeof(v.value) = 'number'
+      and v.value is distinct from p.checkpoint -> 'channel_versions' -> v.key
+      and c.metadata ->> 'source' is distinct from 'fork'
+      and exists (
+        select
+        from @extschema@.checkpoint_blobs b
+        where b.thread_id = p_thread_id and b.checkpoint_ns = v_ns and b.channel = v.key and b.version = v.value::text
+      )
+    group by v.key, v.value
+    having count(*) > 1;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.fsck_thread(text) is 'The findings of fsck about one thread, all but damaged values.';
+revoke all on function @extschema@.fsck_thread(text) from public;
+
+-- sql/admin/fsck.sql
+
+-- Looks for what is broken, in one thread or (p_thread_id null) in all, and says how to mend it. It changes nothing.
+--   missing parent       the parent a checkpoint names does not exist
+--   parent cycle         a checkpoint is its own ancestor
+--   missing value        a value that tasks wrote is not stored (see missing_values)
+--   severed delta chain  the writes that rebuild a delta channel at a head are fewer than its counters say, and no stored
+--                        value stands before them
+--   version collision    two branches made the same integer version of a channel, so one of them reads the other's value
+--   orphan writes        writes whose checkpoint does not exist; a running superstep may still save it
+--   orphan blob          a stored value to which no checkpoint refers
+--   damaged value        only with p_deep, which decodes every value: bytes that are not what their type says
+-- Locks: none. Errors: none.
+create or replace function @extschema@.fsck(p_thread_id text default null, p_deep boolean default false)
+returns table (
+  problem text,
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  channel text,
+  detail text,
+  remedy text
+)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_after text := '';
+  v_thread text;
+  v_more boolean;
+begin
+  loop
+    v_more := false;
+    for v_thread in
+      select p_thread_id where p_thread_id is not null
+      union all
+      select t from @extschema@.next_threads(v_after, 1000) t where p_thread_id is null
+    loop
+      v_after := v_thread;
+      v_more := p_thread_id is null;
+      return query select f.* from @extschema@.fsck_thread(v_thread) f;
+      if p_deep then
+        return query select f.* from @extschema@.fsck_values(v_thread) f;
+      end if;
+    end loop;
+    exit when not v_more;
+  end loop;
+
+  -- Threads without any checkpoint, which the walk over checkpoints does not meet.
+  if p_thread_id is null then
+    return query
+    select 'orphan writes', w.thread_id, w.checkpoint_ns, w.checkpoint_id, null::text,
+      format('%s writes', count(*)), 'If no run is under way, remove them with delete_thread.'
+    from @extschema@.checkpoint_writes w
+    where not exists (select from @extschema@.checkpoints c where c.thread_id = w.thread_id)
+    group by w.thread_id, w.checkpoint_ns, w.checkpoint_id;
+    return query
+    select 'orphan blob', b.thread_id, b.checkpoint_ns, null::text, b.channel,
+      format('version %s, %s bytes', b.version, length(b.blob)), 'Remove it with delete_thread.'
+    from @extschema@.checkpoint_blobs b
+    where not exists (select from @extschema@.checkpoints c where c.thread_id = b.thread_id);
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.fsck(text, boolean) is
+  'Looks for broken state in one thread or all, one row a finding with its remedy; changes nothing.';
+revoke all on function @extschema@.fsck(text, boolean) from public;
+
+-- sql/retention/remove_checkpoints.sql
+
+-- Removes checkpoints of a thread with their writes, and the blobs to which no other refers. A child that stays gets an
+-- honest null as parent. Only what removable_checkpoints returned may be given here. With p_dry_run it removes nothing and
+-- counts the same. p_whole_thread takes writes along whose checkpoint was never saved.
+-- Writes go by the checkpoint they belong to, because a runtime may save writes before their checkpoint.
+-- p_namespaces are all that were looked at; blobs that nothing refers to go from all of these.
+-- Locks: the rows it removes. Errors: none of its own.
+create or replace function @extschema@.remove_checkpoints(
+  p_thread_id text,
+  p_namespaces text[],
+  p_going_namespaces text[],
+  p_going_ids text[],
+  p_dry_run boolean,
+  p_whole_thread boolean default false
+)
+returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 1
+set jit = off
+-- Everything is joined to whole namespaces; without statistics a nested loop would compare every pair.
+set enable_nestloop = off
+as $fn$
+#variable_conflict use_column
+begin
+  if p_dry_run then
+    return query
+    with going as materialized (
+      select g.checkpoint_ns, g.checkpoint_id
+      from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
+    ), b as (
+      select coalesce(pg_column_size(t.blob), 0) as bytes
+      from @extschema@.checkpoint_blobs t
+      join @extschema@.unreferenced_blobs(p_thread_id, p_namespaces, p_going_namespaces, p_going_ids) u
+        on u.checkpoint_ns = t.checkpoint_ns and u.channel = t.channel and u.version = t.version
+      where t.thread_id = p_thread_id
+    ), w as (
+      select pg_column_size(t.blob) as bytes
+      from @extschema@.checkpoint_writes t
+      where t.thread_id = p_thread_id
+        and (p_whole_thread and t.checkpoint_ns = any (p_namespaces)
+          or (t.checkpoint_ns, t.checkpoint_id) in (select * from going))
+    ), c as (
+      select pg_column_size(t.checkpoint) + pg_column_size(t.metadata) as bytes
+      from @extschema@.checkpoints t
+      where t.thread_id = p_thread_id
+        and (t.checkpoint_ns, t.checkpoint_id) in (select * from going)
+    )
+    select (select count(*) from c), (select count(*) from b), (select count(*) from w),
+      (select coalesce(sum(a.bytes), 0)::bigint
+       from (select c.bytes from c union all select b.bytes from b union all select w.bytes from w) a);
+    return;
+  end if;
+
+  return query
+  with going as materialized (
+    select g.checkpoint_ns, g.checkpoint_id
+    from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
+  ), c as (
+    delete from @extschema@.checkpoints t
+    where t.thread_id = p_thread_id
+      and (t.checkpoint_ns, t.checkpoint_id) in (select * from going)
+    returning pg_column_size(t.checkpoint) + pg_column_size(t.metadata) as bytes
+  ), w as (
+    delete from @extschema@.checkpoint_writes t
+    where t.thread_id = p_thread_id
+      and (p_whole_thread and t.checkpoint_ns = any (p_namespaces)
+        or (t.checkpoint_ns, t.checkpoint_id) in (select * from going))
+    returning pg_column_size(t.blob) as bytes
+  ), b as (
+    delete from @extschema@.checkpoint_blobs t
+    using @extschema@.unreferenced_blobs(p_thread_id, p_namespaces, p_going_namespaces, p_going_ids) u
+    where t.thread_id = p_thread_id
+      and u.checkpoint_ns = t.checkpoint_ns
+      and u.channel = t.channel
+      and u.version = t.version
+    returning coalesce(pg_column_size(t.blob), 0) as bytes
+  ), orphans as (
+    update @extschema@.checkpoints t
+    set parent_checkpoint_id = null
+    where t.thread_id = p_thread_id
+      and (t.checkpoint_ns, t.parent_checkpoint_id) in (select * from going)
+      and not exists (
+        select from going g where g.checkpoint_ns = t.checkpoint_ns and g.checkpoint_id = t.checkpoint_id
+      )
+  )
+  select (select count(*) from c), (select count(*) from b), (select count(*) from w),
+    (select coalesce(sum(a.bytes), 0)::bigint
+     from (select c.bytes from c union all select b.bytes from b union all select w.bytes from w) a);
+end
+$fn$;
+
+comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) is
+  'Removes checkpoints that can go, with their writes and the blobs nothing else refers to; or counts what that would be.';
+revoke all on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) from public;
+
+-- sql/retention/delete_for_runs.sql
+
+-- Removes the checkpoints that the given runs made (metadata run_id), in every thread and namespace, with their writes, and
+-- says what went from each thread; with p_dry_run what would. Runs that do not exist are no error. What is pinned stays, and
+-- so does what a checkpoint of another run needs to read back as before (see removable_checkpoints): kept counts those.
+-- Locks: one thread after the other in the order of their ids (lock_thread), and the rows removed. Errors: LG002.
+create or replace function @extschema@.delete_for_runs(p_run_ids text[], p_dry_run boolean default false)
+returns table (
+  thread_id text,
+  checkpoints bigint,
+  checkpoint_blobs bigint,
+  checkpoint_writes bigint,
+  bytes bigint,
+  kept bigint
+)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_namespaces text[];
+  v_ids text[];
+  v_going_ns text[];
+  v_going_ids text[];
+begin
+  if p_run_ids is null or array_position(p_run_ids, null) is not null or p_dry_run is null then
+    perform @extschema@.reject_argument('run_ids', format('They are %L.', p_run_ids), 'Pass run ids, none of them null.');
+  end if;
+  for thread_id in
+    select distinct c.thread_id
+    from unnest(p_run_ids) r (run_id)
+    join @extschema@.checkpoints c on c.metadata @> jsonb_build_object('run_id', r.run_id)
+    order by 1
+  loop
+    perform @extschema@.lock_thread(thread_id);
+    select coalesce(array_agg(c.checkpoint_ns), '{}'), coalesce(array_agg(c.checkpoint_id), '{}')
+    into v_namespaces, v_ids
+    from @extschema@.checkpoints c
+    where c.thread_id = delete_for_runs.thread_id and c.metadata ->> 'run_id' = any (p_run_ids);
+    select coalesce(array_agg(g.checkpoint_ns), '{}'), coalesce(array_agg(g.checkpoint_id), '{}')
+    into v_going_ns, v_going_ids
+    from @extschema@.removable_checkpoints(thread_id, v_namespaces, v_ids) g;
+    select r.bytes, cardinality(v_ids) - r.checkpoints, r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes
+    into bytes, kept, checkpoints, checkpoint_blobs, checkpoint_writes
+    from @extschema@.remove_checkpoints(thread_id, v_namespaces, v_going_ns, v_going_ids, p_dry_run) r;
+    return next;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.delete_for_runs(text[], boolean) is
+  'Removes what the given runs saved, except what is pinned or what other checkpoints need; says what went from each thread.';
+revoke all on function @extschema@.delete_for_runs(text[], boolean) from public;
+
+-- sql/retention/prune_thread.sql
+
+-- Prunes one thread, which the caller has locked: the work of prune and of sweep.
+--   p_all         everything is to go
+--   p_keep        otherwise: how many of the newest of each namespace are to stay; null keeps all that p_older_than allows
+--   p_keep_heads  heads stay as well
+--   p_older_than  what was made before this is to go, unless it is the newest of its namespace; null is no limit
+-- A checkpoint that p_keep or p_older_than condemns goes unless it is a head that waits for a human, is pinned, or is needed.
+-- Locks: the rows removed. Errors: none of its own.
+create or replace function @extschema@.prune_thread(
+  p_thread_id text,
+  p_all boolean,
+  p_keep integer,
+  p_keep_heads boolean,
+  p_older_than timestamptz,
+  p_dry_run boolean
+)
+returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 1
+set jit = off
+set enable_nestloop = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_namespaces text[];
+  v_all_ns text[];         -- every checkpoint, as parallel arrays
+  v_all_ids text[];
+  v_to_go boolean[];       -- whether the rules condemn it
+  v_roots_to_go text[];    -- checkpoints of the root graph that really go
+  v_given_ns text[];
+  v_given_ids text[];
+  v_going_ns text[];
+  v_going_ids text[];
+  v_whole boolean;
+begin
+  with heads as (
+    select c.checkpoint_ns, c.checkpoint_id
+    from @extschema@.checkpoints c
+    where c.thread_id = p_thread_id
+      and not exists (
+        select
+        from @extschema@.checkpoints k
+        where k.thread_id = p_thread_id
+          and k.checkpoint_ns = c.checkpoint_ns
+          and k.parent_checkpoint_id = c.checkpoint_id
+      )
+  ), waiting as (
+    select distinct w.checkpoint_ns, w.checkpoint_id
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id and w.channel = '__interrupt__'
+  ), ranked as (
+    select c.checkpoint_ns, c.checkpoint_id, c.created_at, h.checkpoint_id is not null as is_head,
+      h.checkpoint_id is not null and w.checkpoint_id is not null as is_waiting,
+      row_number() over (partition by c.checkpoint_ns order by c.checkpoint_id desc) as place
+    from @extschema@.checkpoints c
+    left join heads h on h.checkpoint_ns = c.checkpoint_ns and h.checkpoint_id = c.checkpoint_id
+    left join waiting w on w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id
+    where c.thread_id = p_thread_id
+  )
+  select array_agg(r.checkpoint_ns order by r.checkpoint_ns, r.checkpoint_id),
+    array_agg(r.checkpoint_id order by r.checkpoint_ns, r.checkpoint_id),
+    array_agg(
+      p_all or (coalesce(r.place > p_keep, false) or coalesce(r.place > 1 and r.created_at < p_older_than, false))
+        and not r.is_waiting and not (p_keep_heads and r.is_head)
+      order by r.checkpoint_ns, r.checkpoint_id)
+  into v_all_ns, v_all_ids, v_to_go
+  from ranked r;
+
+  -- Namespaces may hold writes or blobs without any checkpoint.
+  select array_agg(distinct n.checkpoint_ns) into v_namespaces
+  from (
+    select unnest(v_all_ns)
+    union all
+    select b.checkpoint_ns from @extschema@.checkpoint_blobs b where b.thread_id = p_thread_id
+    union all
+    select w.checkpoint_ns from @extschema@.checkpoint_writes w where w.thread_id = p_thread_id and p_all
+  ) n (checkpoint_ns);
+
+  select array_agg(u.checkpoint_ns), array_agg(u.checkpoint_id) into v_given_ns, v_given_ids
+  from unnest(v_all_ns, v_all_ids, v_to_go) u (checkpoint_ns, checkpoint_id, to_go)
+  where u.to_go and u.checkpoint_ns = '';
+  select coalesce(array_agg(g.checkpoint_id), '{}') into v_roots_to_go
+  from @extschema@.removable_checkpoints(p_thread_id, v_given_ns, v_given_ids) g;
+
+  -- A subgraph's call goes with the root checkpoint that made it, waiting or not: nothing can resume it any more.
+  with calls as (
+    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.metadata -> 'parents' ->> '' as root
+    from @extschema@.checkpoints c
+    where c.thread_id = p_thread_id and c.checkpoint_ns like '%:%'
+    order by c.checkpoint_ns, c.checkpoint_id desc
+  ), finished as (
+    select k.checkpoint_ns
+    from calls k
+    join unnest(v_roots_to_go) r (checkpoint_id) on r.checkpoint_id = k.root
+  )
+  select array_agg(u.checkpoint_ns), array_agg(u.checkpoint_id) into v_given_ns, v_given_ids
+  from unnest(v_all_ns, v_all_ids, v_to_go) u (checkpoint_ns, checkpoint_id, to_go)
+  left join finished f on f.checkpoint_ns = u.checkpoint_ns
+  where u.checkpoint_ns <> '' and (u.to_go or f.checkpoint_ns is not null);
+
+  select coalesce(array_agg(g.checkpoint_ns), '{}'), coalesce(array_agg(g.checkpoint_id), '{}')
+  into v_going_ns, v_going_ids
+  from (
+    select '' as checkpoint_ns, r.checkpoint_id from unnest(v_roots_to_go) r (checkpoint_id)
+    union all
+    select s.checkpoint_ns, s.checkpoint_id
+    from @extschema@.removable_checkpoints(p_thread_id, v_given_ns, v_given_ids) s
+  ) g;
+  v_whole := p_all and cardinality(v_going_ids) = coalesce(cardinality(v_all_ids), 0);
+  if v_whole and not p_dry_run then
+    delete from @extschema@.thread_ttls t where t.thread_id = p_thread_id;
+  end if;
+
+  return query
+  select r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes, r.bytes,
+    (select count(*) from unnest(v_to_go) u (to_go) where u.to_go)
+      + (select count(*) from unnest(v_given_ns, v_given_ids) g (checkpoint_ns, checkpoint_id)
+         where not exists (
+           select from unnest(v_all_ns, v_all_ids, v_to_go) u (checkpoint_ns, checkpoint_id, to_go)
+           where u.to_go and u.checkpoint_ns = g.checkpoint_ns and u.checkpoint_id = g.checkpoint_id))
+      - r.checkpoints
+  from @extschema@.remove_checkpoints(p_thread_id, coalesce(v_namespaces, '{}'), v_going_ns, v_going_ids, p_dry_run, v_whole) r;
+end
+$fn$;
+
+comment on function @extschema@.prune_thread(text, boolean, integer, boolean, timestamptz, boolean) is
+  'Prunes one thread that the caller has locked, by number and age of its checkpoints.';
+revoke all on function @extschema@.prune_thread(text, boolean, integer, boolean, timestamptz, boolean) from public;
+
+-- sql/retention/prune.sql
+
+-- Prunes threads, and says for each what went, or with p_dry_run what would go. Threads that do not exist are no error.
+--   'keep_latest'  keeps the p_keep newest checkpoints of each namespace; with p_keep_heads also those from which no other
+--                  continues, so that every branch can still be resumed. The namespaces of a subgraph's calls go whole
+--                  with the checkpoint of the root graph that made the call
+--   'delete'       keeps nothing
+-- Whatever the strategy, what is pinned stays, and so does what something that stays needs to read back as before: see
+-- removable_checkpoints. 'keep_latest' also keeps a branch that waits for a human. The column kept counts what was
+-- to go and had to stay.
+-- Safe beside writers that continue from a checkpoint that stays, the newest of each namespace above all.
+-- Locks: one thread after the other in the order of their ids (lock_thread), and the rows removed. Errors: LG002.
+create or replace function @extschema@.prune(
+  p_thread_ids text[],
+  p_strategy text default 'keep_latest',
+  p_keep integer default 1,
+  p_dry_run boolean default false,
+  p_keep_heads boolean default false
+)
+returns table (
+  thread_id text,
+  checkpoints bigint,
+  checkpoint_blobs bigint,
+  checkpoint_writes bigint,
+  bytes bigint,
+  kept bigint
+)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+begin
+  if p_thread_ids is null or array_position(p_thread_ids, null) is not null or p_strategy is null
+    or p_strategy not in ('keep_latest', 'delete') or p_keep is null or p_keep < 1 or p_dry_run is null
+    or p_keep_heads is null then
+    perform @extschema@.reject_argument('prune',
+      format('thread_ids %L, strategy %L, keep %L, dry_run %L, keep_heads %L.', p_thread_ids, p_strategy, p_keep, p_dry_run,
+        p_keep_heads),
+      'strategy is "keep_latest" or "delete"; keep is at least 1; no argument may be null.');
+  end if;
+  for thread_id in select distinct u.thread_id from unnest(p_thread_ids) u (thread_id) order by 1 loop
+    perform @extschema@.lock_thread(thread_id);
+    select r.bytes, r.kept, r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes
+    into bytes, kept, checkpoints, checkpoint_blobs, checkpoint_writes
+    from @extschema@.prune_thread(thread_id, p_strategy = 'delete', p_keep, p_keep_heads, null, p_dry_run) r;
+    return next;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.prune(text[], text, integer, boolean, boolean) is
+  'Prunes threads without harming what stays: keep_latest or delete; counts rows and bytes, also when dry.';
+revoke all on function @extschema@.prune(text[], text, integer, boolean, boolean) from public;
+
+-- sql/retention/sweep_thread.sql
+
+-- Applies the thread's TTL and every retention policy that matches it, and says what went; with p_dry_run what would. The
+-- strictest of several policies counts. A thread is idle since its last checkpoint or write was saved.
+-- The caller has locked the thread.
+-- Locks: the rows removed. Errors: none of its own.
+create or replace function @extschema@.sweep_thread(p_thread_id text, p_dry_run boolean default false)
+returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 1
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_metadata jsonb;
+  v_last timestamptz;
+  v_idle_ttl interval;
+  v_max_age interval;
+  v_keep_last integer;
+begin
+  select c.metadata into v_metadata
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id
+  order by c.checkpoint_ns, c.checkpoint_id desc
+  limit 1;
+  select min(p.idle_ttl), min(p.max_age), min(p.keep_last) into v_idle_ttl, v_max_age, v_keep_last
+  from @extschema@.retention_policies p
+  where p.enabled
+    and (p.thread_pattern is null or p_thread_id like p.thread_pattern)
+    and (p.metadata_filter is null or v_metadata @> p.metadata_filter);
+  select coalesce(max(t.idle_ttl), v_idle_ttl) into v_idle_ttl
+  from @extschema@.thread_ttls t
+  where t.thread_id = p_thread_id;
+
+  if v_idle_ttl is not null then
+    select greatest(
+      (select max(c.updated_at) from @extschema@.checkpoints c where c.thread_id = p_thread_id),
+      (select max(w.created_at) from @extschema@.checkpoint_writes w where w.thread_id = p_thread_id)
+    ) into v_last;
+  end if;
+  if v_last < now() - v_idle_ttl then
+    return query select r.* from @extschema@.prune_thread(p_thread_id, true, null, false, null, p_dry_run) r;
+  elsif v_keep_last is not null or v_max_age is not null then
+    return query select r.*
+    from @extschema@.prune_thread(p_thread_id, false, v_keep_last, false, now() - v_max_age, p_dry_run) r;
+  else
+    return query select 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint;
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.sweep_thread(text, boolean) is
+  'Applies the TTL and the retention policies of one thread that the caller has locked.';
+revoke all on function @extschema@.sweep_thread(text, boolean) from public;
+
+-- sql/retention/sweep_preview.sql
+
+-- What sweep would remove now, thread by thread; threads that lose nothing are left out. It removes nothing.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.sweep_preview()
+returns table (
+  thread_id text,
+  checkpoints bigint,
+  checkpoint_blobs bigint,
+  checkpoint_writes bigint,
+  bytes bigint,
+  kept bigint
+)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 100
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_position text := '';
+  v_last text;
+begin
+  loop
+    v_last := null;
+    for v_last in select t from @extschema@.next_threads(v_position, 1000) t loop
+      thread_id := v_last;
+      select r.bytes, r.kept, r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes
+      into bytes, kept, checkpoints, checkpoint_blobs, checkpoint_writes
+      from @extschema@.sweep_thread(v_last, true) r;
+      if checkpoints + checkpoint_blobs + checkpoint_writes > 0 then
+        return next;
+      end if;
+      v_position := v_last;
+    end loop;
+    exit when not found;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.sweep_preview() is 'What sweep would remove from each thread now; removes nothing.';
+revoke all on function @extschema@.sweep_preview() from public;
+
+-- sql/store/store_sweep.sql
+
+-- Removes up to so many items of the store that have expired, the longest expired first, and says how many. Items that
+-- someone else is changing are left for the next time.
+-- Locks: the rows it removes. Errors: LG002.
+create or replace function @extschema@.store_sweep(p_limit integer default 1000)
+returns bigint
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_removed bigint;
+begin
+  if p_limit is null or p_limit < 1 then
+    perform @extschema@.reject_argument('limit', format('It is %L.', p_limit), 'Pass at least 1.');
+  end if;
+  with expired as materialized (
+    select s.ctid
+    from @extschema@.store s
+    where s.expires_at <= now()
+    order by s.expires_at
+    limit p_limit
+    for update skip locked
+  )
+  delete from @extschema@.store s using expired e where s.ctid = e.ctid;
+  get diagnostics v_removed = row_count;
+  return v_removed;
+end
+$fn$;
+
+comment on function @extschema@.store_sweep(integer) is 'Removes expired items of the store, at most so many; says how many.';
+revoke all on function @extschema@.store_sweep(integer) from public;
+
+-- sql/retention/sweep.sql
+
+-- Removes what has had its time: expired items of the store, idle threads, and checkpoints that retention policies condemn,
+-- with the safety of prune. It goes through all threads in batches and commits after each, so that locks are short and what
+-- is done stays done; one that was stopped, or ran out of p_max_duration, goes on where it was the next time.
+-- One sweep runs at a time: another returns at once, with a notice. A thread that someone prunes or copies is left for the
+-- next time. Progress is in notices, and in the row "sweep" of settings.
+-- Call it outside a transaction, from psql, pg_cron or a client.
+--   p_batch_size    threads, and store items, a transaction
+--   p_max_duration  when to stop beginning batches; null goes on to the end
+-- Locks: one batch's rows at a time. Errors: LG002; 2D000 inside a transaction.
+create or replace procedure @extschema@.sweep(p_batch_size integer default 100, p_max_duration interval default null)
+language plpgsql
+security invoker
+as $fn$
+declare
+  v_started timestamptz := clock_timestamp();
+  v_position text;
+  v_last text;
+  v_thread text;
+  v_expired bigint;
+  v_items bigint := 0;
+  v_threads bigint := 0;
+  v_removed record;
+  v_checkpoints bigint := 0;
+  v_rows bigint := 0;
+  v_bytes bigint := 0;
+  v_done boolean := false;
+begin
+  if p_batch_size is null or p_batch_size < 1 or p_max_duration < interval '0' then
+    perform @extschema@.reject_argument('sweep', format('batch_size %L, max_duration %L.', p_batch_size, p_max_duration),
+      'batch_size is at least 1; max_duration is null or not negative.');
+  end if;
+
+  loop
+    -- Of the transaction, not of the session: a connection that goes back to a pool must not keep it.
+    if not pg_try_advisory_xact_lock(hashtextextended('pgweft sweep', 7069)) then
+      raise notice 'another sweep is running; this one leaves the work to it';
+      return;
+    end if;
+    if v_position is null then
+      select coalesce(s.value ->> 'position', '') into v_position from @extschema@.settings s where s.key = 'sweep';
+      v_position := coalesce(v_position, '');
+    end if;
+
+    v_expired := @extschema@.store_sweep(p_batch_size);
+    v_items := v_items + v_expired;
+    v_last := null;
+    for v_thread in select t from @extschema@.next_threads(v_position, p_batch_size) t loop
+      v_last := v_thread;
+      v_threads := v_threads + 1;
+      if @extschema@.lock_thread(v_thread, false) then
+        select * into v_removed from @extschema@.sweep_thread(v_thread);
+        v_checkpoints := v_checkpoints + v_removed.checkpoints;
+        v_rows := v_rows + v_removed.checkpoints + v_removed.checkpoint_blobs + v_removed.checkpoint_writes;
+        v_bytes := v_bytes + v_removed.bytes;
+      end if;
+    end loop;
+    v_position := coalesce(v_last, '');
+    v_done := v_last is null and v_expired < p_batch_size;
+
+    insert into @extschema@.settings (key, value)
+    values ('sweep', jsonb_build_object('position', v_position, 'started_at', v_started, 'updated_at', clock_timestamp(),
+      'done', v_done, 'threads', v_threads, 'checkpoints', v_checkpoints, 'rows', v_rows, 'bytes', v_bytes,
+      'store_items', v_items))
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+    commit;
+    raise notice 'sweep: % threads looked at, % checkpoints (% rows, % bytes) and % store items removed',
+      v_threads, v_checkpoints, v_rows, v_bytes, v_items;
+    exit when v_done or clock_timestamp() - v_started >= p_max_duration;
+  end loop;
+end
+$fn$;
+
+comment on procedure @extschema@.sweep(integer, interval) is
+  'Removes expired store items, idle threads and what retention policies condemn; in batches, each committed.';
+revoke all on procedure @extschema@.sweep(integer, interval) from public;
 
 -- sql/analytics/checkpoint_blobs.sql
 

@@ -10,6 +10,8 @@ import (
 // Postgres could not tell the type of an array, and a null has none.
 type queries struct {
 	schemaInfo, get, list, put, putWrites, putStep, deleteThread, fork string
+	deleteForRuns, prune, copyThread, forkThread, deltaHistory         string
+	setThreadTTL, pin, unpin, sweep, sweepPreview                      string
 }
 
 const tupleColumns = `thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, created_at,

@@ -54,14 +54,16 @@ PATH=$PATH:/usr/sbin:/sbin
 image=pgweft-test-postgres:$PG_MAJOR-$SUITE
 work=$(mktemp -d /tmp/pgweft-docker.XXXXXX)
 engine_log=$work/dockerd.log
-engine=
+engine_pid=$work/engine.pid
+engine_started=no
 bridge_made=no
 image_made=no
 
 cleanup() {
 	status=$?
-	trap - EXIT INT TERM
-	if [ "$image_made" = yes ] && [ -z "$engine" ]; then
+	trap - EXIT
+	trap '' INT TERM
+	if [ "$image_made" = yes ] && [ "$engine_started" = no ]; then
 		docker image rm "$image" >/dev/null || true
 	fi
 	stop_engine
@@ -69,21 +71,29 @@ cleanup() {
 	exit "$status"
 }
 
+engine_runs() { [ -s "$engine_pid" ] && as_root kill -0 "$(cat "$engine_pid")" 2>/dev/null; }
+
+signal_engine() { as_root kill -s "$1" "$(cat "$engine_pid")" 2>/dev/null || true; }
+
 stop_engine() {
-	[ -n "$engine" ] || return 0
+	[ "$engine_started" = yes ] || return 0
 	say "stopping the engine"
-	as_root kill -s TERM "$engine" 2>/dev/null || true
 	waited=0
-	while as_root kill -0 "$engine" 2>/dev/null; do
+	until [ -s "$engine_pid" ] || [ "$waited" -ge 20 ]; do
+		waited=$((waited + 1))
+		sleep 0.1
+	done
+	signal_engine TERM
+	waited=0
+	while engine_runs; do
 		waited=$((waited + 1))
 		if [ "$waited" -eq 150 ]; then
 			say "the engine did not stop, killing it"
-			as_root kill -s KILL "$engine" || true
+			signal_engine KILL
 		fi
 		[ "$waited" -lt 200 ] || break
 		sleep 0.2
 	done
-	engine=
 	[ "$bridge_made" = no ] || as_root ip link delete docker0 2>/dev/null || true
 }
 
@@ -99,22 +109,24 @@ start_engine() {
 	install_missing ip iproute2
 	ip link show docker0 >/dev/null 2>&1 || bridge_made=yes
 	DOCKER_HOST=unix://$work/docker.sock
-	export DOCKER_HOST
-	as_root sh -c 'log=$1 && shift && exec setsid dockerd "$@" >"$log" 2>&1' sh "$engine_log" \
-		--host "$DOCKER_HOST" --group "$(id -gn)" \
+	# Where the ports are published; otherwise a machine that is itself a container is taken for one beside the engine.
+	TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1
+	export DOCKER_HOST TESTCONTAINERS_HOST_OVERRIDE
+	engine_started=yes
+	# In a session of its own, so that an interrupt of this script reaches it through cleanup only.
+	as_root setsid --fork sh -c 'log=$1 pid=$2 && shift 2 && echo $$ >"$pid" && exec dockerd "$@" >"$log" 2>&1' \
+		sh "$engine_log" "$engine_pid" --host "$DOCKER_HOST" --group "$(id -gn)" \
 		--data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/dockerd.pid" \
-		--iptables=false --ip6tables=false --ip-forward=false --ip-masq=false &
-	launcher=$!
+		--iptables=false --ip6tables=false --ip-forward=false --ip-masq=false
 	waited=0
 	until engine_answers; do
 		waited=$((waited + 1))
-		if ! kill -0 "$launcher" 2>/dev/null || [ "$waited" -gt 150 ]; then
+		if [ "$waited" -gt 150 ] || { [ "$waited" -gt 10 ] && ! engine_runs; }; then
 			as_root tail -n 20 "$engine_log" >&2
 			die "the Docker engine did not start"
 		fi
 		sleep 0.2
 	done
-	engine=$(as_root cat "$work/dockerd.pid")
 	chmod 711 "$work"
 }
 

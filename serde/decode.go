@@ -61,9 +61,10 @@ func (d *decoder) uint(size int) (uint64, error) {
 }
 
 // length reads the length that follows a code, its size being 1, 2 or 4 bytes.
+// One that an int of 32 bits cannot hold is more than there can be in any case.
 func (d *decoder) length(size int) (int, error) {
 	u, err := d.uint(size)
-	return int(u), err
+	return int(min(u, math.MaxInt)), err
 }
 
 func (d *decoder) value() (any, error) {
@@ -76,7 +77,7 @@ func (d *decoder) value() (any, error) {
 	case code < codeFixMap:
 		return int64(code), nil
 	case code >= codeNegFix:
-		return int64(int8(code)), nil
+		return int64(int8(code)), nil //nolint:gosec // G115: the byte is a signed number
 	case code < codeFixArray:
 		return d.orderedMap(int(code & 0x0f))
 	case code < codeFixStr:
@@ -130,10 +131,10 @@ func (d *decoder) number(code byte) (any, error) {
 		size := 1 << (code - codeInt8)
 		u, err := d.uint(size)
 		unused := 64 - 8*size
-		return int64(u<<unused) >> unused, err
+		return int64(u<<unused) >> unused, err //nolint:gosec // G115: this extends the sign
 	case codeFloat32:
 		u, err := d.uint(4)
-		return math.Float32frombits(uint32(u)), err
+		return math.Float32frombits(uint32(u)), err //nolint:gosec // G115: 4 bytes were read
 	case codeFloat64:
 		u, err := d.uint(8)
 		return math.Float64frombits(u), err
@@ -271,10 +272,11 @@ func isKey(key any) bool {
 
 // ext reads an extension of n bytes, whose type comes next.
 func (d *decoder) ext(n int) (any, error) {
-	code, err := d.uint(1)
+	header, err := d.take(1)
 	if err != nil {
 		return nil, err
 	}
+	code := int8(header[0]) //nolint:gosec // G115: the byte is a signed number
 	if n > d.end-d.pos {
 		return nil, d.corrupt("an extension of %d bytes is due, %d are left", n, d.end-d.pos)
 	}
@@ -283,13 +285,13 @@ func (d *decoder) ext(n int) (any, error) {
 	}
 	outer := *d
 	d.end, d.owed, d.nesting = d.pos+n, 0, 0
-	value, err := d.extension(Kind(int8(code)))
+	value, err := d.extension(Kind(code))
 	if err != nil {
 		return nil, err
 	}
 	if value == nil {
 		// The payload is not what LangGraph writes for the code.
-		value = Ext{Code: int8(code), Data: []byte(d.src[outer.pos:d.end])}
+		value = Ext{Code: code, Data: []byte(d.src[outer.pos:d.end])}
 	}
 	d.pos, d.end, d.owed, d.nesting, d.depth = d.end, outer.end, outer.owed, outer.nesting, outer.depth-1
 	return value, nil
@@ -347,7 +349,7 @@ func (d *decoder) constructor(kind Kind) (any, error) {
 // name reads a string and reports whether one came next.
 func (d *decoder) name() (string, bool, error) {
 	if d.pos >= d.end {
-		return "", false, nil
+		return "", false, d.corrupt("a name is due where the data ends")
 	}
 	code := d.src[d.pos]
 	if code&0xe0 == codeFixStr {

@@ -353,3 +353,5 @@ func unhex(t *testing.T, content any) []byte {
 	require.NoError(t, err)
 	return data
 }
+
+func hexBytes(text string) ([]byte, error) { return hex.DecodeString(text) }

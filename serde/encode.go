@@ -65,6 +65,7 @@ func (e *valueError) Unwrap() error { return e.err }
 
 // at adds a step to the path of an error that is on its way up.
 func at(step string, err error) error {
+	//nolint:errorlint // One that is wrapped is about another value, such as what Register's write was given.
 	if inner, ok := err.(*valueError); ok {
 		inner.path = step + inner.path
 		return inner
@@ -228,7 +229,7 @@ func (e *encoder) binary(data []byte) error {
 }
 
 func checkLength(n int) error {
-	if uint64(n) > math.MaxUint32 {
+	if uint64(n) > math.MaxUint32 { //nolint:gosec // G115: a length is not negative
 		return fmt.Errorf("%d bytes are more than the 4 GiB MessagePack can hold", n)
 	}
 	return nil

@@ -126,7 +126,7 @@ func fieldsNamed(c constructor, names ...string) ([]any, bool) {
 	}
 	values := make([]any, len(names))
 	for i, entry := range kwargs.Entries() {
-		if entry.Key != any(names[i]) {
+		if entry.Key != any(names[i]) { //nolint:gosec // G602: there are as many entries as names
 			return nil, false
 		}
 		values[i] = entry.Value

@@ -362,7 +362,7 @@ func (d *decoder) ndarray() (any, error) {
 // arrayOf reads a payload that is an array of n elements, n below 16, and
 // reports whether it is one.
 func (d *decoder) arrayOf(n int) ([]any, bool, error) {
-	if d.pos >= d.end || d.src[d.pos] != byte(codeFixArray|n) {
+	if d.pos >= d.end || d.src[d.pos] != codeFixArray|byte(n) { //nolint:gosec // G115: n is below 16
 		return nil, false, nil
 	}
 	value, err := d.value()

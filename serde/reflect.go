@@ -172,8 +172,9 @@ func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Array, reflect.String:
 		return v.Len() == 0
+	default:
+		return v.IsZero()
 	}
-	return v.IsZero()
 }
 
 func structFields(t reflect.Type) ([]field, error) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pgweft/pgweft/serde"
@@ -26,13 +25,13 @@ type vector struct {
 	Value  any
 }
 
-func readJSON[T any](t testing.TB, name string) []T {
-	t.Helper()
+func readJSON[T any](tb testing.TB, name string) []T {
+	tb.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	var rows []T
-	require.NoError(t, json.Unmarshal(text, &rows))
-	require.NotEmpty(t, rows)
+	require.NoError(tb, json.Unmarshal(text, &rows))
+	require.NotEmpty(tb, rows)
 	return rows
 }
 
@@ -46,7 +45,7 @@ func (v vector) requireBytes(t *testing.T, typed serde.Typed) {
 		return
 	}
 	sum := sha256.Sum256(typed.Data)
-	require.Equal(t, v.Size, len(typed.Data))
+	require.Len(t, typed.Data, v.Size)
 	require.Equal(t, v.SHA256, hex.EncodeToString(sum[:]))
 }
 
@@ -71,7 +70,7 @@ func TestValuesPythonWroteAreReadAsTheyWere(t *testing.T) {
 			v.Value = expand(v.Value)
 			value, err := serde.Default().Load(v.typed(t))
 			require.NoError(t, err)
-			require.Empty(t, cmp.Diff(v.Value, describe(value)))
+			require.Equal(t, v.Value, describe(value))
 		})
 	}
 }
@@ -120,7 +119,7 @@ func TestJSONIsReadAsPythonReadsIt(t *testing.T) {
 			t.Parallel()
 			value, err := serde.Default().Load(serde.Typed{Type: serde.TypeJSON, Data: []byte(v.JSON)})
 			require.NoError(t, err)
-			require.Empty(t, cmp.Diff(expand(v.Value), describe(value)))
+			require.Equal(t, expand(v.Value), describe(value))
 			typed, err := serde.Default().Dump(value)
 			require.NoError(t, err)
 			v.requireBytes(t, typed)

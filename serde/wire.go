@@ -1,3 +1,4 @@
+//nolint:gosec // G115: each conversion keeps the low bytes of a number that was just found to fit them.
 package serde
 
 import (
@@ -5,9 +6,7 @@ import (
 	"math"
 )
 
-// The MessagePack codes. They repeat github.com/vmihailenco/msgpack/v5/msgpcode
-// as constants: that package declares variables, over which Go cannot compile a
-// switch into a jump table.
+// The codes of the MessagePack specification, by their names there.
 const (
 	codeFixMap   = 0x80
 	codeFixArray = 0x90
@@ -79,8 +78,18 @@ func appendUint(b []byte, u uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, codeUint64), u)
 }
 
+// goNaN and pythonNaN are the bits of math.NaN() and of float("nan").
+const (
+	goNaN     = 0x7ff8000000000001
+	pythonNaN = 0x7ff8000000000000
+)
+
 func appendFloat64(b []byte, f float64) []byte {
-	return binary.BigEndian.AppendUint64(append(b, codeFloat64), math.Float64bits(f))
+	bits := math.Float64bits(f)
+	if bits == goNaN {
+		bits = pythonNaN
+	}
+	return binary.BigEndian.AppendUint64(append(b, codeFloat64), bits)
 }
 
 func appendFloat32(b []byte, f float32) []byte {

@@ -71,6 +71,8 @@ comment on column @extschema@.checkpoints.checkpoint is 'v, id, ts, channel_valu
 comment on column @extschema@.checkpoints.updated_at is 'Moves whenever the row is put again, by whatever client.';
 CREATE INDEX checkpoints_checkpoint_id_idx ON checkpoints USING btree (checkpoint_id);
 comment on index @extschema@.checkpoints_checkpoint_id_idx is 'list_checkpoints without a thread: the newest checkpoints of all threads.';
+CREATE INDEX checkpoints_created_at_idx ON checkpoints USING btree (created_at);
+comment on index @extschema@.checkpoints_created_at_idx is 'list_threads, the most recently active first, and what was saved in a period of time.';
 CREATE INDEX checkpoints_metadata_idx ON checkpoints USING gin (metadata jsonb_path_ops);
 comment on index @extschema@.checkpoints_metadata_idx is 'list_checkpoints with a metadata filter across threads, and deletion by run_id.';
 CREATE TRIGGER checkpoints_touch BEFORE UPDATE ON checkpoints FOR EACH ROW EXECUTE FUNCTION checkpoints_touch();
@@ -145,7 +147,7 @@ create function @extschema@.ancestors(p_thread_id text, p_checkpoint_ns text DEF
 returns TABLE(depth integer, checkpoint_id text, parent_checkpoint_id text, metadata jsonb, created_at timestamp with time zone, problem text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 0e154c69c4498daa47e68e37ba3f594d;
+as md5 f64d16b398ac2eddc41864aa7c2b0e74;
 comment on function @extschema@.ancestors(text, text, text, integer) is 'A checkpoint and its ancestors, nearest first; a cycle or a missing parent is reported on the last row.';
 
 create function @extschema@.channel_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
@@ -154,6 +156,12 @@ language sql stable parallel safe security invoker cost 100 rows 1
 as md5 1320eb5082693f1d95280d9a2e5bb3a8;
 comment on function @extschema@.channel_blobs(text, text, jsonb) is 'Stored values of the channel versions a checkpoint names, as parallel arrays.';
 
+create function @extschema@.checkpoint_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
+returns TABLE(channel text, is_value boolean, type text, blob bytea, inline_value jsonb)
+language sql stable parallel safe security invoker cost 100 rows 10
+as md5 c9df21fa279e37dec14b1e1f0f7e5b68;
+comment on function @extschema@.checkpoint_values(text, text, jsonb) is 'The values a checkpoint keeps itself, one row a channel: as a blob or inline.';
+
 create function @extschema@.checkpoints_touch()
 returns trigger
 language plpgsql volatile parallel unsafe security invoker cost 100
@@ -161,12 +169,26 @@ set search_path = ""
 as md5 9cd5ec4496cf5a9c5a108e23d2551d06;
 comment on function @extschema@.checkpoints_touch() is 'Trigger of checkpoints: moves updated_at on every update.';
 
-create function @extschema@.copy_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb, p_integers boolean)
+create function @extschema@.copy_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
 returns jsonb
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
-as md5 8b15dfe28a5fff55a0150d7fdd27e77d;
-comment on function @extschema@.copy_blobs(text, text, jsonb, boolean) is 'Copies the values a checkpoint refers to under versions above all others; returns {channel: new version}.';
+as md5 97ebc65fe9694c7c45af6d123d713ad5;
+comment on function @extschema@.copy_blobs(text, text, jsonb) is 'Copies the values a checkpoint refers to under versions above all others; returns {channel: new version}.';
+
+create function @extschema@.copy_thread(p_source_thread_id text, p_target_thread_id text)
+returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
+set search_path = ""
+as md5 c01432a0f9bb3670150cb354372b0bd3;
+comment on function @extschema@.copy_thread(text, text) is 'Copies a whole thread to an empty one; says how many rows of each table.';
+
+create function @extschema@.delete_for_runs(p_run_ids text[], p_dry_run boolean DEFAULT false)
+returns TABLE(thread_id text, checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set search_path = ""
+as md5 19762816ca1a725dbf6bbafe6450c862;
+comment on function @extschema@.delete_for_runs(text[], boolean) is 'Removes what the given runs saved, except what is pinned or what other checkpoints need; says what went from each thread.';
 
 create function @extschema@.delete_thread(p_thread_id text)
 returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
@@ -175,18 +197,82 @@ set search_path = ""
 as md5 ec82680416584ebfd9eda529ff236e49;
 comment on function @extschema@.delete_thread(text) is 'Removes a thread with all its namespaces; says how many rows of each table went. LG005 if it is pinned.';
 
+create function @extschema@.delta_channel_history(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channels text[], p_replay_order text DEFAULT 'task_path'::text)
+returns TABLE(channel text, kind text, checkpoint_id text, task_id text, task_path text, idx integer, type text, blob bytea, value jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+set jit=off
+as md5 4962e22c1c2fac24b2d1af0e45d954b5;
+comment on function @extschema@.delta_channel_history(text, text, text, text[], text) is 'For each delta channel the stored value it starts from and the writes since, along the parents of a checkpoint.';
+
+create function @extschema@.delta_channels(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)
+returns SETOF text
+language sql stable parallel safe security invoker cost 100 rows 4
+set search_path = ""
+as md5 9cd87bfb002f9ad828c0cd1c426638e6;
+comment on function @extschema@.delta_channels(text, text) is 'Channels of a namespace whose value is rebuilt from the writes of ancestors.';
+
+create function @extschema@.diff_checkpoints(p_thread_id text, p_checkpoint_ns text, p_a text, p_b text)
+returns TABLE(channel text, change text, a_version text, b_version text, a_bytes integer, b_bytes integer, a_value jsonb, b_value jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 10
+set search_path = ""
+as md5 41b7889b1663a5bf6bd419c9ec21c18e;
+comment on function @extschema@.diff_checkpoints(text, text, text, text) is 'Which channels two checkpoints of a namespace differ in, with sizes and decoded values.';
+
+create function @extschema@.drop_retention_policy(p_name text)
+returns boolean
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 2c72d424c2b1277b18401fc59cbe9ff6;
+comment on function @extschema@.drop_retention_policy(text) is 'Takes a retention policy away; says whether there was one.';
+
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
 returns text
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
-as md5 d162619ffde1db1e36927569ef70f0a2;
+as md5 4a8bc14750b1f3a5e5ecfd4e53b1bb3f;
 comment on function @extschema@.fork_checkpoint(text, text, text, text, jsonb, boolean) is 'Branches from a checkpoint: a new newest one with the same state, nothing removed. Returns its id.';
+
+create function @extschema@.fork_thread(p_thread_id text, p_checkpoint_id text, p_target_thread_id text)
+returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
+set jit=off
+set enable_nestloop=off
+as md5 908335f31f7a5c74104773aa4e6527f4;
+comment on function @extschema@.fork_thread(text, text, text) is 'Makes a new thread from one checkpoint, with exactly what it needs to read back the same.';
+
+create function @extschema@.fsck(p_thread_id text DEFAULT NULL::text, p_deep boolean DEFAULT false)
+returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id text, channel text, detail text, remedy text)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set jit=off
+as md5 217c0773bda8ed1abf63fa45a1a6897b;
+comment on function @extschema@.fsck(text, boolean) is 'Looks for broken state in one thread or all, one row a finding with its remedy; changes nothing.';
+
+create function @extschema@.fsck_thread(p_thread_id text)
+returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id text, channel text, detail text, remedy text)
+language plpgsql stable parallel safe security invoker cost 100 rows 10
+set jit=off
+set enable_nestloop=off
+as md5 f8320de405da53f6edaa93d973422f8f;
+comment on function @extschema@.fsck_thread(text) is 'The findings of fsck about one thread, all but damaged values.';
+
+create function @extschema@.fsck_values(p_thread_id text)
+returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id text, channel text, detail text, remedy text)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
+set search_path = ""
+as md5 89d7ed3399ae775422af1087ba0d603f;
+comment on function @extschema@.fsck_values(text) is 'Values and writes of one thread that cannot be decoded.';
 
 create function @extschema@.get_checkpoint(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text, p_checkpoint_id text DEFAULT NULL::text)
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 1
 as md5 dc4fa521c5fbd0694612ba3d1e681b00;
 comment on function @extschema@.get_checkpoint(text, text, text) is 'One checkpoint with its channel values and pending writes: the named one, or the newest; no row when there is none.';
+
+create function @extschema@.json_to_jsonb(p_bytes bytea)
+returns jsonb
+language plpgsql immutable strict parallel safe security invoker cost 1000
+as md5 b47cfa6bbe62a0aebdb28b83c0b676fb;
+comment on function @extschema@.json_to_jsonb(bytea) is 'Reads JSON of Python and JavaScript as jsonb; what jsonb cannot hold becomes U+FFFD or a string.';
 
 create function @extschema@.list_checkpoints(p_thread_id text DEFAULT NULL::text, p_checkpoint_ns text DEFAULT NULL::text, p_filter jsonb DEFAULT NULL::jsonb, p_before text DEFAULT NULL::text, p_limit bigint DEFAULT NULL::bigint, p_with_state boolean DEFAULT true, p_checkpoint_id text DEFAULT NULL::text)
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
@@ -195,23 +281,76 @@ set jit=off
 as md5 d4de2af8fd0bc291882a4d10059285bf;
 comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is 'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
 
+create function @extschema@.list_threads(p_filter jsonb DEFAULT NULL::jsonb, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit bigint DEFAULT NULL::bigint)
+returns TABLE(thread_id text, namespaces bigint, checkpoints bigint, first_activity timestamp with time zone, last_activity timestamp with time zone, status text, newest_checkpoint_id text, metadata jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+set jit=off
+as md5 ec5304cdf6739ac896df89d47c4afe7b;
+comment on function @extschema@.list_threads(jsonb, timestamp with time zone, bigint) is 'Threads, the most recently active first, with counts and whether they wait for a human.';
+
+create function @extschema@.lock_thread(p_thread_id text, p_wait boolean DEFAULT true)
+returns boolean
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 c47774637fd483dbd84f6329ae557fbf;
+comment on function @extschema@.lock_thread(text, boolean) is 'Holds off others that remove or copy checkpoints of the thread, until the transaction ends.';
+
+create function @extschema@.lock_threads_to_copy(p_source_thread_id text, p_target_thread_id text)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 bf5dfd689cc449239ff0dba47f80cd57;
+comment on function @extschema@.lock_threads_to_copy(text, text) is 'Locks the source and the target of a copy and checks that the target is empty.';
+
+create function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns TABLE(channel text, version text)
+language sql stable parallel safe security invoker cost 100 rows 1
+set search_path = ""
+as md5 41946e30b1d11686e03d88e370a80df5;
+comment on function @extschema@.missing_values(text, text, text) is 'Channels of a checkpoint whose value should be stored and is not.';
+
 create function @extschema@.msgpack_float(p_bits bigint, p_width integer)
 returns double precision
 language plpgsql immutable strict parallel safe security invoker cost 100
 as md5 c613f5de0f98cbe8c215c7f12a3d40ff;
 comment on function @extschema@.msgpack_float(bigint, integer) is 'The IEEE 754 number with the given bits, 32 or 64 wide.';
 
+create function @extschema@.msgpack_header(p_kind text, p_count integer)
+returns bytea
+language sql immutable strict parallel safe security invoker cost 100
+as md5 8d120ba9f51b54a9e5407c4d14466347;
+comment on function @extschema@.msgpack_header(text, integer) is 'The shortest header of a MessagePack map or array with so many entries.';
+
+create function @extschema@.msgpack_items(p_bytes bytea)
+returns TABLE(ordinal integer, key bytea, value bytea)
+language plpgsql immutable strict parallel safe security invoker cost 100 rows 100
+as md5 a217c02c716a4166291179a4ff3522c2;
+comment on function @extschema@.msgpack_items(bytea) is 'Cuts a MessagePack map or array into the bytes of its elements without decoding them.';
+
+create function @extschema@.msgpack_kind(p_bytes bytea)
+returns text
+language sql immutable strict parallel safe security invoker cost 100
+as md5 de37d2dc6ab62bee7ec0e5d3acf2873c;
+comment on function @extschema@.msgpack_kind(bytea) is 'Whether MessagePack is a map or an array; null for anything else.';
+
+create function @extschema@.msgpack_merge(p_first bytea, p_second bytea)
+returns bytea
+language plpgsql immutable strict parallel safe security invoker cost 100
+set search_path = ""
+as md5 42e5f10ae1e589f5d5ee1e5356973858;
+comment on function @extschema@.msgpack_merge(bytea, bytea) is 'Merges two MessagePack values: maps by key, arrays joined, otherwise the second; without decoding elements.';
+
 create function @extschema@.msgpack_to_jsonb(p_bytes bytea)
 returns jsonb
 language plpgsql immutable strict parallel safe security invoker cost 1000
-as md5 857b8396e95a97a259537943c54bc1f4;
+as md5 bfa689fa164b7ba60a923159a7edfcb6;
 comment on function @extschema@.msgpack_to_jsonb(bytea) is 'Reads MessagePack as LangGraph writes it; constructors become their arguments with "lc_type". LG006 for damaged bytes.';
 
-create function @extschema@.new_checkpoint_id(p_step integer DEFAULT '-2'::integer)
+create function @extschema@.new_checkpoint_id(p_step integer DEFAULT '-2'::integer, p_above text DEFAULT NULL::text)
 returns text
 language plpgsql volatile parallel safe security invoker cost 100
-as md5 b186ad4c73423a36b3ca6a0154abed2b;
-comment on function @extschema@.new_checkpoint_id(integer) is 'A new time-ordered checkpoint id (UUID version 6) for the given step.';
+as md5 ae0446d9f17bb68ca70e90a7cc2556a6;
+comment on function @extschema@.new_checkpoint_id(integer, text) is 'A new time-ordered checkpoint id (UUID version 6) for the given step.';
 
 create function @extschema@.next_channel_version(p_current text)
 returns text
@@ -219,6 +358,13 @@ language plpgsql volatile parallel safe security invoker cost 100
 set search_path = ""
 as md5 b2249b841ea376dbe724928822c162f8;
 comment on function @extschema@.next_channel_version(text) is 'The channel version after this one, of the same kind; null for the first.';
+
+create function @extschema@.next_threads(p_after text, p_limit integer)
+returns SETOF text
+language sql stable parallel safe security invoker cost 100 rows 100
+set search_path = ""
+as md5 0d8dbd287f369806ef49c3032c3235b9;
+comment on function @extschema@.next_threads(text, integer) is 'The next threads above a thread id, by skipping in the index.';
 
 create function @extschema@.pending_sends(p_thread_id text, p_checkpoint_ns text, p_parent_checkpoint_id text, p_checkpoint jsonb)
 returns TABLE(types text[], blobs bytea[])
@@ -232,16 +378,38 @@ language sql stable parallel safe security invoker cost 100 rows 1
 as md5 650846b273dfac2f892593351b01c79b;
 comment on function @extschema@.pending_writes(text, text, text) is 'Writes of one checkpoint as parallel arrays, ordered by task_path, task_id, idx.';
 
+create function @extschema@.pin_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_reason text DEFAULT NULL::text)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 64cb493ffb92fbc83ff3ce8fd1d7aec9;
+comment on function @extschema@.pin_checkpoint(text, text, text, text) is 'Keeps a checkpoint, and what it needs, from every retention and deletion.';
+
+create function @extschema@.prune(p_thread_ids text[], p_strategy text DEFAULT 'keep_latest'::text, p_keep integer DEFAULT 1, p_dry_run boolean DEFAULT false, p_keep_heads boolean DEFAULT false)
+returns TABLE(thread_id text, checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set search_path = ""
+as md5 ae765f89411b7046765109aa7fee8e7b;
+comment on function @extschema@.prune(text[], text, integer, boolean, boolean) is 'Prunes threads without harming what stays: keep_latest or delete; counts rows and bytes, also when dry.';
+
+create function @extschema@.prune_thread(p_thread_id text, p_all boolean, p_keep integer, p_keep_heads boolean, p_older_than timestamp with time zone, p_dry_run boolean)
+returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
+set jit=off
+set enable_nestloop=off
+as md5 e0e1845f14daac68f8eec367864377dc;
+comment on function @extschema@.prune_thread(text, boolean, integer, boolean, timestamp with time zone, boolean) is 'Prunes one thread that the caller has locked, by number and age of its checkpoints.';
+
 create function @extschema@.put_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_channels text[] DEFAULT '{}'::text[], p_versions text[] DEFAULT '{}'::text[], p_types text[] DEFAULT '{}'::text[], p_blobs bytea[] DEFAULT '{}'::bytea[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 0451719b5a3b21471e00a9ddc6e48946;
+as md5 18628b50a00a3f987dc2a631b23f0a41;
 comment on function @extschema@.put_checkpoint(text, text, text, text, jsonb, jsonb, text[], text[], text[], bytea[]) is 'Saves a checkpoint and its changed channel values atomically. LG003 if a version exists with other bytes.';
 
 create function @extschema@.put_step(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_channels text[], p_versions text[], p_types text[], p_blobs bytea[], p_write_task_ids text[], p_write_task_paths text[], p_write_channels text[], p_write_types text[], p_write_blobs bytea[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 6cbde74d3709f02f6bafd3dad1eb099f;
+as md5 2296c6b03e76ab41a0b419ce0074cdf3;
 comment on function @extschema@.put_step(text, text, text, text, jsonb, jsonb, text[], text[], text[], bytea[], text[], text[], text[], text[], bytea[]) is 'Saves a checkpoint and the writes of its tasks atomically, in one round trip.';
 
 create function @extschema@.put_writes(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_task_id text, p_task_path text, p_idxs integer[], p_channels text[], p_types text[], p_blobs bytea[])
@@ -249,6 +417,13 @@ returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
 as md5 ce5cc14d7ee3bc937eee2d239fbcbb38;
 comment on function @extschema@.put_writes(text, text, text, text, text, integer[], text[], text[], bytea[]) is 'Saves what one task wrote. Reserved channels alone replace what is stored; otherwise stored writes win.';
+
+create function @extschema@.rebuild_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns TABLE(channel text, version text, result text, bytes integer)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set search_path = ""
+as md5 c653168337ed976ebbb2532ab2e1ba29;
+comment on function @extschema@.rebuild_blobs(text, text, text) is 'Recovers lost values of a checkpoint from its parent''s state and the writes; says what it could not rebuild.';
 
 create function @extschema@.reject_argument(p_name text, p_detail text, p_hint text DEFAULT NULL::text)
 returns void
@@ -264,6 +439,13 @@ set search_path = ""
 as md5 409ecc9d66e93d61178a854916337a95;
 comment on function @extschema@.reject_checkpoint(text, text, text, text, jsonb, jsonb) is 'Raises LG002: says which argument of a checkpoint cannot be saved.';
 
+create function @extschema@.reject_cycle(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns boolean
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 a0c5837293773e0edbabd3a385a8290f;
+comment on function @extschema@.reject_cycle(text, text, text) is 'Raises LG006: the chain of parents runs in a circle.';
+
 create function @extschema@.reject_missing_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns void
 language plpgsql immutable parallel safe security invoker cost 100
@@ -271,12 +453,35 @@ set search_path = ""
 as md5 7d002854e77fa81e0bbaf8505ec4fdf9;
 comment on function @extschema@.reject_missing_checkpoint(text, text, text) is 'Raises LG001: the checkpoint does not exist.';
 
+create function @extschema@.reject_truncated(p_length integer, p_at integer)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 6594e57e41dfb1a0d45b4e9be8dfba78;
+comment on function @extschema@.reject_truncated(integer, integer) is 'Raises LG006: MessagePack ends too early.';
+
 create function @extschema@.reject_version_collision(p_thread_id text, p_checkpoint_ns text, p_channels text[], p_versions text[], p_types text[], p_blobs bytea[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 41543ffa597a41325b04eb67e8a78183;
 comment on function @extschema@.reject_version_collision(text, text, text[], text[], text[], bytea[]) is 'Raises LG003 where a channel version is stored with other bytes than these.';
+
+create function @extschema@.removable_checkpoints(p_thread_id text, p_namespaces text[], p_checkpoint_ids text[], p_ignore_pins boolean DEFAULT false)
+returns TABLE(checkpoint_ns text, checkpoint_id text)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+set jit=off
+set enable_nestloop=off
+as md5 25c84c4e33bd92b9de3b3981746396c0;
+comment on function @extschema@.removable_checkpoints(text, text[], text[], boolean) is 'Those of the given checkpoints that can go without changing what any other checkpoint reads back.';
+
+create function @extschema@.remove_checkpoints(p_thread_id text, p_namespaces text[], p_going_namespaces text[], p_going_ids text[], p_dry_run boolean, p_whole_thread boolean DEFAULT false)
+returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
+set jit=off
+set enable_nestloop=off
+as md5 931543aa6737e15e55f826ca6d477c00;
+comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) is 'Removes checkpoints that can go, with their writes and the blobs nothing else refers to; or counts what that would be.';
 
 create function @extschema@.reserved_write_index(p_channel text)
 returns integer
@@ -291,13 +496,74 @@ set search_path = ""
 as md5 bdaffa0c10b22f33de88da2f40ce3ed9;
 comment on function @extschema@.schema_info() is 'Version of this schema, oldest client version it still serves, and which optional features it has.';
 
+create function @extschema@.set_retention_policy(p_name text, p_thread_pattern text DEFAULT NULL::text, p_metadata_filter jsonb DEFAULT NULL::jsonb, p_idle_ttl interval DEFAULT NULL::interval, p_max_age interval DEFAULT NULL::interval, p_keep_last integer DEFAULT NULL::integer, p_enabled boolean DEFAULT true)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 6e26824d5f3e3333baecc4a2b35d5651;
+comment on function @extschema@.set_retention_policy(text, text, jsonb, interval, interval, integer, boolean) is 'Makes or replaces a retention policy, which sweep applies.';
+
+create function @extschema@.set_thread_ttl(p_thread_id text, p_idle_ttl interval)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 407e9b648248555adeb00ad00ee5edc4;
+comment on function @extschema@.set_thread_ttl(text, interval) is 'Lets sweep remove a thread once it was idle for so long; null takes the TTL away.';
+
+create function @extschema@.severed_delta_chains(p_thread_id text, p_checkpoint_ns text)
+returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id text, channel text, detail text, remedy text)
+language sql stable parallel safe security invoker cost 100 rows 1
+set search_path = ""
+as md5 a371d35c89498ff50abdeb3606c73967;
+comment on function @extschema@.severed_delta_chains(text, text) is 'Heads of a namespace whose delta channels cannot be rebuilt whole.';
+
+create function @extschema@.store_sweep(p_limit integer DEFAULT 1000)
+returns bigint
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 c84960cc7c6dd02e42aa5ec1c63bf815;
+comment on function @extschema@.store_sweep(integer) is 'Removes expired items of the store, at most so many; says how many.';
+
+create function @extschema@.stored_value(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb, p_channel text)
+returns TABLE(blob_version text, inline_value jsonb)
+language sql stable parallel safe security invoker cost 100 rows 1
+as md5 99e4c0b35c7fcaff825d2f2b71cd2994;
+comment on function @extschema@.stored_value(text, text, jsonb, text) is 'Where a checkpoint itself keeps a channel''s value: version of the blob, or inline; no row when it keeps none.';
+
+create function @extschema@.sweep_preview()
+returns TABLE(thread_id text, checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 100
+set search_path = ""
+as md5 dd554008c81747a5cb35defe8699187c;
+comment on function @extschema@.sweep_preview() is 'What sweep would remove from each thread now; removes nothing.';
+
+create function @extschema@.sweep_thread(p_thread_id text, p_dry_run boolean DEFAULT false)
+returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
+set search_path = ""
+as md5 aa46c71fd851a0997ef2f1ac5925856d;
+comment on function @extschema@.sweep_thread(text, boolean) is 'Applies the TTL and the retention policies of one thread that the caller has locked.';
+
 create function @extschema@.thread_tree(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)
 returns TABLE(ordinal integer, depth integer, checkpoint_id text, parent_checkpoint_id text, child_count integer, branch text, is_head boolean, is_latest boolean, source text, step integer, created_at timestamp with time zone, drawing text, problem text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
 set enable_nestloop=off
-as md5 1ec405bd4b05916cdf65beceaafcefea;
+as md5 e19d362c680b8d3adf421855fb4f5f5f;
 comment on function @extschema@.thread_tree(text, text) is 'Every checkpoint of a namespace in drawing order, with depth, branch, heads and child counts.';
+
+create function @extschema@.unpin_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns boolean
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 8442805f792c818ab319e79e2e80164f;
+comment on function @extschema@.unpin_checkpoint(text, text, text) is 'Takes a pin away; says whether there was one.';
+
+create function @extschema@.unreferenced_blobs(p_thread_id text, p_namespaces text[], p_going_namespaces text[], p_going_ids text[])
+returns TABLE(checkpoint_ns text, channel text, version text)
+language sql stable parallel safe security invoker cost 100 rows 100
+as md5 4ca3a8bbdf549f083744a2e4ef6479b4;
+comment on function @extschema@.unreferenced_blobs(text, text[], text[], text[]) is 'Blobs to which no checkpoint refers, apart from those given, which are about to go.';
 
 create function @extschema@.utf8_without_nul(p_bytes bytea)
 returns text
@@ -308,7 +574,7 @@ comment on function @extschema@.utf8_without_nul(bytea) is 'Text of UTF-8 bytes,
 create function @extschema@.value_to_jsonb(p_type text, p_blob bytea)
 returns jsonb
 language plpgsql immutable parallel safe security invoker cost 1000
-as md5 38d5aa6e9b35bd58a891604459f26e30;
+as md5 268cf56d46ac81087d0556fc9b65acd3;
 comment on function @extschema@.value_to_jsonb(text, bytea) is 'Reads a stored (type, blob) pair as jsonb; encrypted, pickled and unknown values become an object that says so.';
 
 create function @extschema@.writes_delta_channel(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
@@ -317,6 +583,11 @@ language sql stable parallel safe security invoker cost 100
 set search_path = ""
 as md5 529dd3862c89276a129ff63bbc2fe2f2;
 comment on function @extschema@.writes_delta_channel(text, text, text) is 'Whether a checkpoint''s own writes go to a delta channel, so that they are part of every child''s state.';
+
+create procedure @extschema@.sweep(IN p_batch_size integer DEFAULT 100, IN p_max_duration interval DEFAULT NULL::interval)
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 db38285f0df1577e346723952fe71674;
+comment on procedure @extschema@.sweep(integer, interval) is 'Removes expired store items, idle threads and what retention policies condemn; in batches, each committed.';
 
 create view @extschema@_analytics.checkpoint_blobs with (security_invoker=true) (
   thread_id text collate "C",

@@ -143,7 +143,8 @@ func registryAuth(ctx context.Context, image string) string {
 func (s *dockerServer) create(ctx context.Context, cfg config) error {
 	command := append([]string{"postgres"}, cfg.serverArgs()...)
 	ready := wait.ForSQL(containerPort, "pgx", func(host string, port network.Port) string {
-		return s.url(net.JoinHostPort(host, port.Port()), "")
+		// A connection that Docker's proxy accepts before the server listens may never be answered.
+		return s.url(net.JoinHostPort(host, port.Port()), "") + "&connect_timeout=2"
 	}).WithStartupTimeout(readyTimeout)
 	ctr, err := tcpostgres.Run(ctx, s.image,
 		tcpostgres.WithDatabase(containerUser),
@@ -154,7 +155,7 @@ func (s *dockerServer) create(ctx context.Context, cfg config) error {
 		// The postmaster's fast shutdown, whatever the image says.
 		tc.WithConfigModifier(func(c *container.Config) { c.StopSignal = "SIGINT" }),
 		tc.WithLogger(containerLogger{cfg.logger}),
-		tc.WithWaitStrategy(ready),
+		tc.WithWaitStrategyAndDeadline(readyTimeout, ready),
 	)
 	if err != nil {
 		return err

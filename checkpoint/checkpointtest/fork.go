@@ -24,7 +24,8 @@ var forkTests = []test{
 	{"more_fork_with_copied_blobs_moves_versions_seen", forkMovesVersionsSeen},
 	{"more_fork_of_integer_versions_keeps_the_old_branch", forkOfIntegersKeepsOldBranch},
 	{"more_fork_of_integer_versions_lets_both_branches_go_on", forkOfIntegersLetsBothGoOn},
-	{"more_fork_by_concurrent_callers_makes_both", forkByConcurrentCallers},
+	{"more_fork_by_concurrent_callers_makes_all", forkByConcurrentCallers},
+	{"more_fork_by_concurrent_callers_keeps_integer_versions_apart", forkIntegersByConcurrentCallers},
 	{"more_fork_of_what_is_missing_is_not_found", forkOfMissing},
 	{"more_fork_refuses_what_cannot_be_forked", forkRefuses},
 	{"more_fork_refuses_cancelled_context", forkRefusesCancelledContext},
@@ -253,24 +254,41 @@ func forkOfIntegersLetsBothGoOn(th *thread) {
 
 func forkByConcurrentCallers(th *thread) {
 	target := th.startList(textVersion())
+	forks := th.forkAtOnce(target, func(i int) checkpoint.ForkOptions { return checkpoint.ForkOptions{CopyBlobs: i%2 == 0} })
+	for _, forked := range forks {
+		th.equal("parent", th.get(forked).Parent, &target)
+		th.holds("fork", forked, "root")
+	}
+	th.equal("number of checkpoints", len(th.list(th.root(), checkpoint.ListOptions{})), 1+len(forks))
+}
+
+func forkIntegersByConcurrentCallers(th *thread) {
+	target := th.startList(checkpoint.IntVersion(1))
+	forks := th.forkAtOnce(target, func(int) checkpoint.ForkOptions { return checkpoint.ForkOptions{} })
+	grown := make([]checkpoint.Config, len(forks))
+	for i, forked := range forks {
+		grown[i] = th.grow(forked, i)
+	}
+	for i := range forks {
+		th.holds("fork", forks[i], "root")
+		th.holds("next of the fork", grown[i], "root", i)
+	}
+}
+
+// forkAtOnce forks one checkpoint by eight callers.
+func (th *thread) forkAtOnce(target checkpoint.Config, options func(i int) checkpoint.ForkOptions) []checkpoint.Config {
+	th.Helper()
 	forks := make([]checkpoint.Config, 8)
 	errs := make([]error, len(forks))
 	var group sync.WaitGroup
 	for i := range forks {
-		group.Go(func() { forks[i], errs[i] = th.tryFork(target, checkpoint.ForkOptions{CopyBlobs: i%2 == 0}) })
+		group.Go(func() { forks[i], errs[i] = th.tryFork(target, options(i)) })
 	}
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
 		th.Fatalf("Fork by several callers at once: %v", err)
 	}
-	distinct := map[string]bool{}
-	for _, forked := range forks {
-		distinct[forked.CheckpointID] = true
-		got := th.get(forked)
-		th.equal("parent", got.Parent, &target)
-		th.holds("fork", forked, "root")
-	}
-	th.equal("number of forks", len(distinct), len(forks))
+	return forks
 }
 
 func forkOfMissing(th *thread) {

@@ -25,6 +25,11 @@ type memory struct {
 	checkpoints map[checkpoint.Config]*row
 	blobs       map[blobKey]any
 	writes      map[checkpoint.Config][]checkpoint.Write
+	// stride is how far a copy's integer versions are above all others, so that the old branch has as many before it meets
+	// them.
+	stride int64
+	// newID makes the id of a fork.
+	newID func(newest string) string
 }
 
 type row struct {
@@ -42,6 +47,8 @@ func newMemory() *memory {
 		checkpoints: map[checkpoint.Config]*row{},
 		blobs:       map[blobKey]any{},
 		writes:      map[checkpoint.Config][]checkpoint.Write{},
+		stride:      1 << 20,
+		newID:       func(newest string) string { return max(checkpoint.NewID(0), newest+checkpoint.NewID(0)) },
 	}
 }
 
@@ -52,6 +59,10 @@ func invalid(format string, args ...any) error {
 func (m *memory) Get(ctx context.Context, config checkpoint.Config) (*checkpoint.Tuple, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.get(ctx, config)
+}
+
+func (m *memory) get(ctx context.Context, config checkpoint.Config) (*checkpoint.Tuple, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -200,12 +211,18 @@ func (m *memory) Put(ctx context.Context, config checkpoint.Config, cp *checkpoi
 	return m.PutStep(ctx, config, cp, metadata, newVersions, nil)
 }
 
-// PutStep prepares everything before it changes anything.
 func (m *memory) PutStep(ctx context.Context, config checkpoint.Config, cp *checkpoint.Checkpoint,
 	metadata checkpoint.Metadata, newVersions map[string]checkpoint.Version, writes []checkpoint.Write,
 ) (checkpoint.Config, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.putStep(ctx, config, cp, metadata, newVersions, writes)
+}
+
+// putStep prepares everything before it changes anything.
+func (m *memory) putStep(ctx context.Context, config checkpoint.Config, cp *checkpoint.Checkpoint,
+	metadata checkpoint.Metadata, newVersions map[string]checkpoint.Version, writes []checkpoint.Write,
+) (checkpoint.Config, error) {
 	if err := ctx.Err(); err != nil {
 		return checkpoint.Config{}, err
 	}
@@ -344,31 +361,27 @@ func (m *memory) DeleteThread(ctx context.Context, threadID string) error {
 	return nil
 }
 
-// stride is how far a copy's integer versions are above all others, so that the old branch has as many before it meets
-// them.
-const stride = 1 << 20
-
 func (m *memory) Fork(ctx context.Context, config checkpoint.Config,
 	options checkpoint.ForkOptions,
 ) (checkpoint.Config, error) {
 	if config.CheckpointID == "" {
 		return checkpoint.Config{}, invalid("no checkpoint")
 	}
-	target, err := m.Get(ctx, config)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	target, err := m.get(ctx, config)
 	if err != nil {
 		return checkpoint.Config{}, err
 	}
-	m.mu.Lock()
 	newest := m.find(func(key checkpoint.Config) bool {
 		return key.ThreadID == config.ThreadID && key.Namespace == config.Namespace
 	})[0].CheckpointID
 	versions := m.versionsOfCopy(target, options.CopyBlobs)
-	m.mu.Unlock()
 
 	cp := target.Checkpoint
 	cp.ID = options.ID
 	if cp.ID == "" {
-		cp.ID = max(checkpoint.NewID(0), newest+checkpoint.NewID(0))
+		cp.ID = m.newID(newest)
 	} else if cp.ID <= newest {
 		return checkpoint.Config{}, invalid("%q is not above %q", cp.ID, newest)
 	}
@@ -386,7 +399,7 @@ func (m *memory) Fork(ctx context.Context, config checkpoint.Config,
 		metadata["step"] = step + 1
 	}
 	maps.Copy(metadata, options.Metadata)
-	return m.Put(ctx, config, cp, metadata, nil)
+	return m.putStep(ctx, config, cp, metadata, nil, nil)
 }
 
 func (m *memory) versionsOfCopy(target *checkpoint.Tuple, asked bool) map[string]checkpoint.Version {
@@ -407,7 +420,7 @@ func (m *memory) versionsOfCopy(target *checkpoint.Tuple, asked bool) map[string
 	for channel := range target.Checkpoint.ChannelValues {
 		switch version := highest[channel]; {
 		case version.IsNumber():
-			copied[channel] = checkpoint.IntVersion(integer(version.String()) + stride)
+			copied[channel] = checkpoint.IntVersion(integer(version.String()) + m.stride)
 		case asked:
 			copied[channel] = checkpoint.NextVersion(version)
 		}

@@ -142,7 +142,7 @@ func collect(ctx context.Context, saver checkpoint.Saver, config checkpoint.Conf
 	for tuple, err := range saver.List(ctx, config, options) {
 		switch {
 		case failure != nil:
-			return nil, fmt.Errorf("the list goes on after its error: %w", failure)
+			return nil, fmt.Errorf("the list goes on after its error: %v", failure)
 		case err != nil:
 			failure = err
 		case tuple == nil || tuple.Checkpoint == nil:
@@ -162,6 +162,16 @@ func (th *thread) lists(config checkpoint.Config, options checkpoint.ListOptions
 		got = append(got, tuple.Config)
 	}
 	th.equal(fmt.Sprintf("List %+v, %+v", config, options), got, append([]checkpoint.Config{}, want...))
+}
+
+// only is the one checkpoint that a list has.
+func (th *thread) only(config checkpoint.Config, options checkpoint.ListOptions) *checkpoint.Tuple {
+	th.Helper()
+	tuples := th.list(config, options)
+	if len(tuples) != 1 {
+		th.Fatalf("List %+v, %+v has %d checkpoints, want 1", config, options, len(tuples))
+	}
+	return tuples[0]
 }
 
 // equal compares what is, by the values' meaning, the same in every saver: see plain.

@@ -198,7 +198,12 @@ func (m *Map) findString(name string) int {
 	return -1
 }
 
+// reindex follows a change of the entries. Maps of equal entries are left deeply
+// equal: empty ones have nil entries, and only long ones an index.
 func (m *Map) reindex() {
+	if len(m.entries) == 0 {
+		m.entries = nil
+	}
 	if len(m.entries) < indexFrom {
 		m.index = nil
 		return

@@ -358,6 +358,8 @@ def _(v: numpy.ndarray):
 
 @describe.register
 def _(v: BaseMessage):
+    if type(v) is BaseMessage:
+        return of(v, 5, kwargs=v.model_dump(), method="model_validate_json")
     fields = [[k, describe(i)] for k, i in v.model_dump().items()]
     return {"message": {"module": type(v).__module__, "name": type(v).__name__, "fields": fields}}
 
@@ -382,7 +384,8 @@ def _(v: pydantic.v1.BaseModel):
 
 @describe.register
 def _(v: Item):
-    return of(v, 2, kwargs={k: getattr(v, k) for k in v.__slots__})
+    # It has a dict method, which LangGraph takes for pydantic v1's.
+    return of(v, 4, kwargs=v.dict())
 
 
 @describe.register
@@ -719,7 +722,7 @@ def messages():
         "x",
         usage_metadata={
             **USAGE,
-            "output_token_details": {"zz": 1, "reasoning": 2, "audio": 3, "aa": 4},
+            "output_token_details": {"aa": 4, "reasoning": 2, "audio": 3, "zz": 1},
             "input_token_details": {"cache_read": 1, "flex": 2, "audio": 0, "cache_creation": 200},
         },
     )
@@ -919,12 +922,7 @@ def json_vectors():
     for name, text in documents.items():
         value = SERDE.loads_typed(("json", text.encode("utf-8", "surrogatepass")))
         tag, data = SERDE.dumps_typed(value)
-        yield {"name": name, "json": text, "type": tag, "data": data.hex(), "value": describe_json(value)}
-
-
-def describe_json(value):
-    # A path and a pattern stay objects in Go, with the arguments as stored.
-    return describe(value)
+        yield {"name": name, "json": text, "type": tag, "data": data.hex(), "value": describe(value)}
 
 
 # ----------------------------------------------------------------- encrypted

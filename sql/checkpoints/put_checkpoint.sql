@@ -45,6 +45,15 @@ begin
       'Pass arrays of one length; only a blob may be null, and only with type "empty".');
   end if;
 
+  if array_position(p_blobs, null) is not null then
+    perform @extschema@.reject_argument('channel values',
+      format('Channel %L has type %L and a null blob.', n.channel, n.type),
+      'Pass null only with type "empty"; a null value is type "null" with an empty blob.')
+    from unnest(p_channels, p_types, p_blobs) as n (channel, type, blob)
+    where n.blob is null and n.type <> 'empty'
+    limit 1;
+  end if;
+
   -- unnest stands in the select list: as a table in FROM it would copy the blobs into a tuplestore first.
   with saved_blobs as (
     insert into @extschema@.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)

@@ -64,11 +64,15 @@ begin
     ) c
     where not chain.is_cycle
       and (p_max_depth is null or chain.depth < p_max_depth)
+  ), ending as materialized (
+    -- Only a cycle shows a checkpoint twice. A bounded walk may end before the landmark does.
+    select exists (select from chain c where c.is_cycle)
+      or p_max_depth is not null
+        and (select count(*) > count(distinct c.checkpoint_id) from chain c) as in_cycle
   ), distinct_chain as (
-    -- Only a cycle shows a checkpoint twice.
     select distinct on (c.checkpoint_id) c.*
     from chain c
-    where exists (select from chain where is_cycle)
+    where (select e.in_cycle from ending e)
     order by c.checkpoint_id, c.depth
   ), shown as (
     select c.depth, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.created_at, true as in_cycle
@@ -76,7 +80,7 @@ begin
     union all
     select c.depth, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.created_at, false
     from chain c
-    where not exists (select from chain where is_cycle)
+    where not (select e.in_cycle from ending e)
   )
   select s.depth, s.checkpoint_id, s.parent_checkpoint_id, s.metadata, s.created_at,
     case

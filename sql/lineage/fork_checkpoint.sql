@@ -8,7 +8,7 @@
 --                        target would meet the versions of the old branch, and lose its values to them.
 -- The parent is the target. One case differs: where the target's own writes went to a delta channel, a child's state would
 -- include them, so the branch becomes the target's sibling, under the same parent; that is how LangGraph copies, too.
--- Locks: the rows it writes. Errors: LG001 when the target does not exist; LG002.
+-- Locks: the thread (lock_thread), the rows it writes. Errors: LG001 when the target does not exist; LG002.
 create or replace function @extschema@.fork_checkpoint(
   p_thread_id text,
   p_checkpoint_ns text,
@@ -45,6 +45,8 @@ begin
     perform @extschema@.reject_argument('metadata', 'It is not a JSON object.', 'Pass {} when there is none.');
   end if;
 
+  -- Neither a prune nor another fork may come between reading the target and saving the branch.
+  perform @extschema@.lock_thread(p_thread_id);
   select * into v_target
   from @extschema@.checkpoints c
   where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id;
@@ -54,13 +56,13 @@ begin
 
   v_step := case when jsonb_typeof(v_target.metadata -> 'step') = 'number'
     then (v_target.metadata ->> 'step')::numeric::integer + 1 end;
-  v_new_id := coalesce(p_new_checkpoint_id, @extschema@.new_checkpoint_id(coalesce(v_step, -2)));
   select c.checkpoint_id into v_newest
   from @extschema@.checkpoints c
   where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns
   order by c.checkpoint_id desc
   limit 1;
-  if v_new_id <= v_newest then
+  v_new_id := coalesce(p_new_checkpoint_id, @extschema@.new_checkpoint_id(coalesce(v_step, -2), v_newest));
+  if v_new_id collate "C" <= v_newest then
     perform @extschema@.reject_argument('new_checkpoint_id',
       format('%L does not sort above %L, the newest checkpoint of thread %L.', v_new_id, v_newest, p_thread_id),
       'A branch has to be the newest checkpoint, or the conversation would not go on from it; pass an id that sorts above.');
@@ -82,9 +84,9 @@ begin
     select from jsonb_each(v_target.checkpoint -> 'channel_versions') v where jsonb_typeof(v.value) = 'number'
   );
   if p_copy_blobs or v_integers then
-    v_versions := @extschema@.copy_blobs(p_thread_id, p_checkpoint_ns, v_target.checkpoint, v_integers);
+    v_versions := @extschema@.copy_blobs(p_thread_id, p_checkpoint_ns, v_target.checkpoint);
     v_checkpoint := v_checkpoint || jsonb_build_object(
-      'channel_versions', (v_target.checkpoint -> 'channel_versions') || v_versions,
+      'channel_versions', coalesce(v_target.checkpoint -> 'channel_versions', '{}') || v_versions,
       'versions_seen', (
         select coalesce(jsonb_object_agg(n.key, (
           select coalesce(jsonb_object_agg(s.key,

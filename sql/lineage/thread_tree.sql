@@ -61,7 +61,8 @@ declare
   v_sibling integer;
   v_parent integer;
   v_roots integer := 0;
-  v_start integer;
+  v_seen integer[];           -- by which v_start a checkpoint below or on a loop was passed
+  v_root integer;
 begin
   if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null then
     perform @extschema@.reject_argument('thread to draw',
@@ -95,6 +96,7 @@ begin
   v_problems := array_fill(null::text, array[v_count]);
   v_indents := array_fill(''::text, array[v_count]);
   v_drawings := v_ids;
+  v_seen := array_fill(0, array[v_count]);
 
   for i in reverse v_count .. 1 loop
     v_parent := v_parents[i];
@@ -113,13 +115,25 @@ begin
     for v_start in 1 .. v_count loop
       continue when v_depths[v_start] is not null or (v_pass = 1 and v_parents[v_start] is not null);
       v_sibling := v_sibling + 1;
+      v_root := v_start;
       if v_pass = 2 then
-        v_problems[v_start] := 'cycle';
+        -- Up the parents until the walk is in the loop, then once round it.
+        while v_seen[v_root] <> v_start loop
+          v_seen[v_root] := v_start;
+          v_root := v_parents[v_root];
+        end loop;
+        v_node := v_parents[v_root];
+        v_child := v_root;
+        while v_node <> v_child loop
+          v_root := least(v_root, v_node);
+          v_node := v_parents[v_node];
+        end loop;
+        v_problems[v_root] := 'cycle';
       end if;
-      v_depths[v_start] := 0;
-      v_branches[v_start] := case when v_roots > 1 or v_pass = 2 then v_sibling::text else '' end;
+      v_depths[v_root] := 0;
+      v_branches[v_root] := case when v_roots > 1 or v_pass = 2 then v_sibling::text else '' end;
       v_top := 1;
-      v_stack[1] := v_start;
+      v_stack[1] := v_root;
       while v_top > 0 loop
         v_node := v_stack[v_top];
         v_top := v_top - 1;

@@ -5,8 +5,8 @@
 --               {"lc_type": "module.Name", "args": [...]}; other extensions {"lc_type": "msgpack.ext", "code", "base64"}
 --   NaN, Infinity become strings, and a NUL inside a string becomes U+FFFD: jsonb holds neither.
 -- One pass with an explicit stack: recursion in PL/pgSQL is an order of magnitude slower.
--- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, or nest deeper than 1,000;
--- 22021 for strings that are not UTF-8.
+-- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, overrun their extension, or nest deeper
+-- than 1,000; 22021 for strings that are not UTF-8.
 create or replace function @extschema@.msgpack_to_jsonb(p_bytes bytea)
 returns jsonb
 language plpgsql
@@ -223,7 +223,7 @@ begin
             v_at := v_at + 5;
           end if;
           p := v_at;
-          exit main when n < 0 or n > v_length - p;
+          exit main when n < 0 or n > v_end - p;
           v_opens_map := v_code <> 1;
         else
           n := 1;
@@ -233,7 +233,7 @@ begin
         if not v_opens_map then
           v_open := v_open || ',"args":[';
         end if;
-      elsif v_code = 6 or v_code = 7 then
+      elsif v_code in (6, 7) and v_end > v_payload then
         v_open := case v_code
           when 6 then '{"lc_type":"numpy.ndarray","args":['
           else '{"lc_type":"langgraph.checkpoint.serde.types._DeltaSnapshot","args":['
@@ -314,6 +314,14 @@ begin
       end if;
       v_extension := v_extension_stack[v_depth];
       if v_extension > 0 then
+        -- Going back to where the extension says it ends would read the same bytes again: nested, exponentially often.
+        if p > v_extension >> 2 then
+          raise exception using
+            errcode = 'LG006',
+            message = 'MessagePack extension ends before the value in it',
+            detail = format('The extension ends at byte %s of %s, the value in it at byte %s.', v_extension >> 2, v_length, p),
+            hint = 'The stored bytes are damaged, or their type column is wrong; fsck() lists such rows.';
+        end if;
         v_parts := v_parts || case v_extension & 3 when 1 then '}' else ']}' end;
         p := (v_extension >> 2)::integer;
       else

@@ -18,8 +18,7 @@ begin
     when p_type = 'empty' then
       return null;
     when p_type = 'json' then
-      -- jsonb refuses \u0000, which JSON allows; an escaped backslash before it is not part of it.
-      return regexp_replace(@extschema@.utf8_without_nul(p_blob), '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::jsonb;
+      return @extschema@.json_to_jsonb(p_blob);
     when p_type in ('bytes', 'bytearray') then
       return jsonb_build_object('lc_type', 'builtins.' || p_type, 'base64', translate(encode(p_blob, 'base64'), E'\n', ''));
     when p_type like '%+%' then

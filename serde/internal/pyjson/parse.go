@@ -85,7 +85,7 @@ var literals = []struct {
 	{"null", nil},
 	{"true", true},
 	{"false", false},
-	{"NaN", math.NaN()},
+	{"NaN", math.Float64frombits(0x7ff8000000000000)}, // Python's NaN, math.NaN() has other bits
 	{"Infinity", math.Inf(1)},
 	{"-Infinity", math.Inf(-1)},
 }

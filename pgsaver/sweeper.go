@@ -1,0 +1,96 @@
+package pgsaver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// SweepOptions say how Sweep works. The zero value takes every default.
+type SweepOptions struct {
+	// BatchSize is how many threads, and items of the store, one transaction looks at; 0 means 100.
+	BatchSize int
+	// MaxDuration is when to stop beginning batches; 0 goes on to the end. The next sweep goes on where this one stopped.
+	MaxDuration time.Duration
+}
+
+// Sweep removes what has had its time, by the procedure sweep: expired store items, idle threads, and what retention
+// policies condemn. It commits in batches, so it cannot run inside a transaction. If another sweep is running anywhere, it
+// leaves the work to that one and returns.
+func (s *Saver) Sweep(ctx context.Context, options SweepOptions) error {
+	if err := s.ready(ctx, s.db); err != nil {
+		return err
+	}
+	if options.BatchSize == 0 {
+		options.BatchSize = 100
+	}
+	var limit *time.Duration
+	if options.MaxDuration != 0 {
+		limit = &options.MaxDuration
+	}
+	_, err := s.db.Exec(ctx, s.sql.sweep, options.BatchSize, limit)
+	return wrapError("sweep", err)
+}
+
+// Sweeper sweeps at intervals, in a goroutine of its own, until it is closed.
+type Sweeper struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu  sync.Mutex
+	err error
+}
+
+// StartSweeper sweeps at once and then every interval. Any number of processes may do so: one sweep runs at a time. A sweep
+// that fails does not end the Sweeper; onError, if it is not nil, hears of it.
+func (s *Saver) StartSweeper(interval time.Duration, options SweepOptions, onError func(error)) (*Sweeper, error) {
+	if interval <= 0 {
+		return nil, fmt.Errorf("pgsaver: start sweeper: the interval is %s; it has to be positive", interval)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	sweeper := &Sweeper{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(sweeper.done)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			if err := s.Sweep(ctx, options); err != nil && ctx.Err() == nil {
+				sweeper.fail(err)
+				if onError != nil {
+					onError(err)
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return sweeper, nil
+}
+
+func (w *Sweeper) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+}
+
+// Err is the error of the newest sweep that failed; nil when none has.
+func (w *Sweeper) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Close ends a sweep that is under way, whose finished batches stay done, and waits until it has ended or ctx has.
+func (w *Sweeper) Close(ctx context.Context) error {
+	w.cancel()
+	select {
+	case <-w.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

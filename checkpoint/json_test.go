@@ -192,8 +192,9 @@ func TestMetadataEncodesFloatsOfEveryContainerWithFraction(t *testing.T) {
 		"j": []float64(nil), "k": map[string]float64(nil), "l": []byte("bytes"), "m": json.Number("11"), "n": []int{12},
 	})
 	require.NoError(t, err)
-	require.Equal(t, `{"a":1.0,"b":2.0,"c":[3.0,0.5],"d":{"k":4.0},"e":[5.0,5],"f":[{"k":6.0}],"g":7.0,"h":[8.0,9.0],`+
-		`"i":{"k":10.0},"j":null,"k":null,"l":"Ynl0ZXM=","m":11,"n":[12]}`, string(encoded))
+	const want = `{"a":1.0,"b":2.0,"c":[3.0,0.5],"d":{"k":4.0},"e":[5.0,5],"f":[{"k":6.0}],"g":7.0,"h":[8.0,9.0],` +
+		`"i":{"k":10.0},"j":null,"k":null,"l":"Ynl0ZXM=","m":11,"n":[12]}`
+	require.Empty(t, cmp.Diff(want, string(encoded)), "as text, where 1 and 1.0 differ")
 }
 
 func TestMetadataRefusesWhatJSONHasNot(t *testing.T) {

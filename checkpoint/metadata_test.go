@@ -20,7 +20,9 @@ func TestMetadataReadsWhatLangGraphNotes(t *testing.T) {
 	require.Equal(t, checkpoint.SourceLoop, metadata.Source())
 	require.Equal(t, "r", metadata.RunID())
 	require.Equal(t, map[string]string{"": "1ef", "node:1": "1f0"}, metadata.Parents())
-	require.Equal(t, 1.0, metadata["score"])
+	require.Equal(t, checkpoint.Metadata{
+		"source": "loop", "step": int64(3), "run_id": "r", "parents": map[string]any{"": "1ef", "node:1": "1f0"}, "score": 1.0,
+	}, metadata)
 }
 
 func TestMetadataOfAnyKindOfStep(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -41,9 +41,16 @@ func (s *Saver) encode(cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
 	encoded := &encodedCheckpoint{channels: []string{}, versions: []string{}, types: []string{}, blobs: [][]byte{}}
 	inlineValues := make(map[string]any, len(cp.ChannelValues))
 	encrypts := serde.Encrypts(s.serde)
+	for channel, version := range newVersions {
+		if version.IsZero() || version != cp.ChannelVersions[channel] {
+			return nil, fmt.Errorf("%w: channel %q is new with version %q, and ChannelVersions has %q, by which its value "+
+				"could not be found again", checkpoint.ErrInvalidArgument, channel, version, cp.ChannelVersions[channel])
+		}
+	}
 	for _, channel := range slices.Sorted(maps.Keys(cp.ChannelValues)) {
 		value := cp.ChannelValues[channel]
-		if !encrypts && isInline(value) {
+		inline := isInline(value)
+		if inline && !encrypts {
 			inlineValues[channel] = value
 			continue
 		}
@@ -51,12 +58,13 @@ func (s *Saver) encode(cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
 			// Runtimes look for this marker before they look for the value.
 			inlineValues[channel] = true
 		}
-		version, isNew := newVersions[channel]
-		if !isNew {
-			if cp.ChannelVersions[channel].IsZero() {
-				return nil, fmt.Errorf("%w: channel %q has a value but no version, so it could not be found again; "+
-					"add it to ChannelVersions and to the new versions", checkpoint.ErrInvalidArgument, channel)
-			}
+		version := cp.ChannelVersions[channel]
+		if version.IsZero() {
+			return nil, fmt.Errorf("%w: channel %q has a value but no version, so it could not be found again; "+
+				"add it to ChannelVersions and to the new versions", checkpoint.ErrInvalidArgument, channel)
+		}
+		// An unchanged value is stored already, unless it is a primitive that a saver without encryption kept inline.
+		if _, isNew := newVersions[channel]; !isNew && !inline {
 			continue
 		}
 		typed, err := s.serde.Dump(value)
@@ -69,10 +77,10 @@ func (s *Saver) encode(cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
 		encoded.blobs = append(encoded.blobs, notNil(typed.Data))
 	}
 
-	inline := *cp
-	inline.ChannelValues = inlineValues
+	form := *cp
+	form.ChannelValues = inlineValues
 	var err error
-	if encoded.checkpoint, err = encodeJSON(&inline); err != nil {
+	if encoded.checkpoint, err = encodeJSON(&form); err != nil {
 		return nil, err
 	}
 	encoded.metadata, err = encodeJSON(metadata)
@@ -88,16 +96,12 @@ func encodeJSON(value json.Marshaler) (string, error) {
 }
 
 // isInline says whether a value stands in the checkpoint's JSON, as every saver keeps primitives, rather than in a blob.
-// What JSON in Postgres would not give back as it was (NUL, NaN, exponents) becomes a blob, which every saver reads as
+// What JSON in Postgres would not give back as it was (NUL, NaN, negative zero) becomes a blob, which every saver reads as
 // well.
 func isInline(value any) bool {
 	switch v := value.(type) {
-	case nil, bool, int, int8, int16, int32, int64, uint8, uint16, uint32:
+	case nil, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, *big.Int, json.Number:
 		return true
-	case uint:
-		return v <= math.MaxInt64
-	case uint64:
-		return v <= math.MaxInt64
 	case float32:
 		return isInlineFloat(float64(v))
 	case float64:
@@ -109,8 +113,7 @@ func isInline(value any) bool {
 }
 
 func isInlineFloat(f float64) bool {
-	return !math.IsNaN(f) && !math.IsInf(f, 0) && !(f == 0 && math.Signbit(f)) &&
-		len(strconv.FormatFloat(f, 'f', -1, 64)) <= 24
+	return !math.IsNaN(f) && !math.IsInf(f, 0) && (f != 0 || !math.Signbit(f))
 }
 
 // encodedWrites are writes as put_writes and put_step take them: parallel arrays.

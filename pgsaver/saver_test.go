@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -129,6 +131,11 @@ func TestArgumentsThatCannotBeUsedAreRefusedAndNothingIsSaved(t *testing.T) {
 		},
 		"put of a value without a version": func(ctx context.Context) error {
 			_, err := saver.Put(ctx, checkpoint.Config{ThreadID: "t"}, noVersion, nil, nil)
+			return err
+		},
+		"put of a new version that the checkpoint does not have": func(ctx context.Context) error {
+			_, err := saver.Put(ctx, checkpoint.Config{ThreadID: "t"}, valid(), nil,
+				map[string]checkpoint.Version{"c": checkpoint.IntVersion(7)})
 			return err
 		},
 		"put of a value that has no serialized form": func(ctx context.Context) error {
@@ -452,6 +459,46 @@ func TestAnEncryptedSaverKeepsNoPlainTextInline(t *testing.T) {
 	require.Equal(t, int64(7), tuple.Checkpoint.ChannelValues["number"])
 	require.Zero(t, count(t, pool, "select count(*) from langgraph.checkpoints where checkpoint::text like '%geheim%'"))
 	require.Equal(t, 3, count(t, pool, "select count(*) from langgraph.checkpoint_blobs where type = 'msgpack+aes'"))
+}
+
+// Every saver without encryption keeps primitives in the checkpoint's JSON, whatever they are, so the next checkpoint has to
+// carry them on although their channel did not change.
+func TestAnUnchangedPrimitiveIsNotLost(t *testing.T) {
+	t.Parallel()
+	cipher, err := serde.NewAES(bytes.Repeat([]byte("k"), 16))
+	require.NoError(t, err)
+	pool := newPool(t)
+	plain := pgsaver.New(pool, nil)
+	encrypted := pgsaver.New(pool, &pgsaver.Config{Serde: serde.Encrypted(serde.Default(), cipher)})
+	beyond, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
+	values := map[string]any{
+		"long": 1.2345678901234567e-10, "huge": 1e300, "wide": uint64(math.MaxUint64), "beyond": beyond, "text": "geheim", "none": nil,
+		"yes": true, "zero": math.Copysign(0, -1), "nul": "a\x00b",
+	}
+	for name, next := range map[string]*pgsaver.Saver{"plain": plain, "encrypted": encrypted} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			values := maps.Clone(values)
+			if name == "encrypted" {
+				delete(values, "beyond") // MessagePack, and so the encrypted form, has no integers beyond 64 bits
+			}
+			config := put(t, plain, checkpoint.Config{ThreadID: name}, step(values))
+			for range 2 {
+				tuple, err := next.Get(t.Context(), config)
+				require.NoError(t, err)
+				cp := *tuple.Checkpoint
+				cp.ID = checkpoint.NewID(1)
+				config, err = next.Put(t.Context(), config, &cp, nil, map[string]checkpoint.Version{})
+				require.NoError(t, err)
+			}
+			tuple, err := next.Get(t.Context(), config)
+			require.NoError(t, err)
+			for channel, value := range values {
+				require.Contains(t, tuple.Checkpoint.ChannelValues, channel)
+				require.EqualValues(t, value, tuple.Checkpoint.ChannelValues[channel], channel)
+			}
+		})
+	}
 }
 
 func TestPacketsOfOldCheckpointsComeFromTheirParent(t *testing.T) {

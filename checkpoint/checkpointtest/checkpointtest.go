@@ -66,6 +66,7 @@ func implements[Interface any](saver checkpoint.Saver) bool {
 
 // run counts only once all tests are done: t.Run returns after the group's parallel tests.
 func (c capability) run(t *testing.T, newSaver func(t *testing.T) checkpoint.Saver) (passed, failed int64) {
+	t.Helper()
 	var passes, failures atomic.Int64
 	t.Run(c.name, func(t *testing.T) {
 		for _, test := range c.tests {

@@ -433,7 +433,7 @@ func (th *thread) allOrNothing(config checkpoint.Config, outcome error, complete
 	}
 	tuple, err := th.saver.Get(th.Context(), config)
 	switch {
-	case err == nil:
+	case err == nil && tuple != nil:
 		complete(tuple)
 	case outcome == nil, !errors.Is(err, checkpoint.ErrNotFound):
 		th.Errorf("Get after an operation that returned %v: %v", outcome, err)

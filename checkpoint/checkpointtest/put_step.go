@@ -146,7 +146,7 @@ func (th *thread) savedNothing(parent checkpoint.Config, refused *checkpoint.Che
 
 func putStepRefusesWhatCannotBeSaved(th *thread) {
 	good := []checkpoint.Write{{TaskID: "task", Channel: "ch", Value: "val"}}
-	bad := append(good[:1:1], checkpoint.Write{TaskID: "task", Channel: "ch", Value: unserializable()})
+	bad := []checkpoint.Write{good[0], {TaskID: "task", Channel: "ch", Value: unserializable()}}
 	unstorable := firstCheckpoint(map[string]any{"list": []any{1}, "channel": unserializable()})
 	noThread := func(*thread) checkpoint.Config { return checkpoint.Config{} }
 	for name, c := range map[string]struct {

@@ -20,6 +20,7 @@ type thread struct {
 }
 
 func newThread(t *testing.T, saver checkpoint.Saver) *thread {
+	t.Helper()
 	return &thread{T: t, saver: saver, id: "thread-" + checkpoint.NewID(0)}
 }
 
@@ -142,7 +143,7 @@ func collect(ctx context.Context, saver checkpoint.Saver, config checkpoint.Conf
 	for tuple, err := range saver.List(ctx, config, options) {
 		switch {
 		case failure != nil:
-			return nil, fmt.Errorf("the list goes on after its error: %v", failure)
+			return nil, errors.New("the list goes on after its error: " + failure.Error())
 		case err != nil:
 			failure = err
 		case tuple == nil || tuple.Checkpoint == nil:

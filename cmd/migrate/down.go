@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/pgweft/pgweft/cmd/internal/cli"
 )
 
 func newDown(o *options) *cobra.Command {
@@ -13,12 +15,12 @@ func newDown(o *options) *cobra.Command {
 take a backup. Both schemas and the version table remain, even at version 0.
 
 It asks first; --yes answers. Without a terminal it refuses unless --yes is given.`,
-		Args: usage(cobra.MaximumNArgs(1)),
+		Args: cli.Usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n := 1
 			if len(args) == 1 {
 				var err error
-				if n, err = number("N", args[0], 1); err != nil {
+				if n, err = cli.Number("N", args[0], 1); err != nil {
 					return err
 				}
 			}
@@ -31,7 +33,7 @@ It asks first; --yes answers. Without a terminal it refuses unless --yes is give
 				return err
 			}
 			if n <= v.Number {
-				if err := o.confirmLoss(yes, v.Number, v.Number-n); err != nil {
+				if err := o.confirmLoss(cmd.Context(), yes, v.Number, v.Number-n); err != nil {
 					return err
 				}
 			}

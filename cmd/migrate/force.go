@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pgweft/pgweft/cmd/internal/cli"
+)
 
 func newForce(o *options) *cobra.Command {
 	return &cobra.Command{
@@ -8,9 +12,9 @@ func newForce(o *options) *cobra.Command {
 		Short: "Set the version row without running any migration",
 		Long: `Set the version row to V and clear the dirty mark, without running any migration. It is the way out when another tool
 was interrupted and left the schema dirty; every command says then what to check first. Prove the result with "migrate verify".`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args: cli.Usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			version, err := number("V", args[0], 0)
+			version, err := cli.Number("V", args[0], 0)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pgweft/pgweft/cmd/internal/cli"
+)
 
 func newGoto(o *options) *cobra.Command {
 	var yes bool
@@ -10,9 +14,9 @@ func newGoto(o *options) *cobra.Command {
 		Long: `Migrate up or down until the schema is at version V; 0 undoes everything.
 Going down loses data as "migrate down" does, and asks in the same way; --yes answers.`,
 		Example: "  migrate goto 3\n  migrate goto 0 --yes",
-		Args:    usage(cobra.ExactArgs(1)),
+		Args:    cli.Usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			version, err := number("V", args[0], 0)
+			version, err := cli.Number("V", args[0], 0)
 			if err != nil {
 				return err
 			}
@@ -25,7 +29,7 @@ Going down loses data as "migrate down" does, and asks in the same way; --yes an
 				return err
 			}
 			if version < v.Number {
-				if err := o.confirmLoss(yes, v.Number, version); err != nil {
+				if err := o.confirmLoss(cmd.Context(), yes, v.Number, version); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pgweft/pgweft/cmd/internal/cli"
+)
 
 func newPrint(o *options) *cobra.Command {
 	var from, to int
@@ -13,7 +17,7 @@ it starts from, and leaves the version row as "migrate" would. It goes downwards
 No database is needed to print.`,
 		Example: "  migrate print --schema agents > install.sql && psql --no-psqlrc -f install.sql \"$DATABASE_URL\"\n" +
 			"  migrate print --from 3 --to 4",
-		Args: usage(cobra.NoArgs),
+		Args: cli.Usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := o.migrator()
 			if err != nil {
@@ -22,7 +26,7 @@ No database is needed to print.`,
 			if !cmd.Flags().Changed("to") {
 				to = m.Latest()
 			}
-			return m.Print(o.env.stdout, from, to)
+			return m.Print(o.env.Stdout, from, to)
 		},
 	}
 	cmd.Flags().IntVar(&from, "from", 0, "version the schema is at")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pgweft/pgweft/cmd/internal/cli"
 	"github.com/pgweft/pgweft/migrations"
 )
 
@@ -20,7 +21,7 @@ the database, leaves nothing behind, and keeps migrators waiting for the moment 
 
 Objects of your own in the schema are listed as extra and do no harm, except functions that overload shipped ones and
 grants to PUBLIC. What enable_ functions make is not compared. Exit code 1 when something is missing, changed or harmful.`,
-		Args: usage(cobra.NoArgs),
+		Args: cli.Usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := o.migrator()
 			if err != nil {
@@ -41,13 +42,13 @@ func (o *options) reportDrift(drifts []migrations.Drift) error {
 		if !d.Harmless {
 			harmful++
 		}
-		if _, err := fmt.Fprintln(o.env.stdout, d); err != nil {
+		if _, err := fmt.Fprintln(o.env.Stdout, d); err != nil {
 			return err
 		}
 	}
 	if harmful > 0 {
-		return fmt.Errorf("schema %q differs from what was shipped in %d places", o.schemaName(), harmful)
+		return fmt.Errorf("schema %q differs from what was shipped in %d places", o.database.Schema(), harmful)
 	}
-	_, err := fmt.Fprintf(o.env.stdout, "schema %q is what was shipped\n", o.schemaName())
+	_, err := fmt.Fprintf(o.env.Stdout, "schema %q is what was shipped\n", o.database.Schema())
 	return err
 }

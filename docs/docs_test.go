@@ -1,0 +1,157 @@
+// Package docs holds no code: its test runs what the documents print.
+package docs_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pgweft/pgweft/testcontainers"
+)
+
+func TestMain(m *testing.M) { testcontainers.Main(m, testcontainers.WithoutFsync()) }
+
+// block is a fenced block of a document, and the line it begins at.
+type block struct {
+	language, text string
+	line           int
+}
+
+// TestTheGuideDoesWhatItSays runs the sql and sh blocks of guide.md in order, in one database, and compares what they print
+// with the text block that follows. PGWEFT_UPDATE_DOCS=1 writes those text blocks again.
+func TestTheGuideDoesWhatItSays(t *testing.T) {
+	t.Parallel()
+	const document = "guide.md"
+	database := testcontainers.NewDatabase(t).TCPConnString()
+	commands := buildCommands(t)
+	source, err := os.ReadFile(document)
+	require.NoError(t, err)
+
+	lines := strings.Split(string(source), "\n")
+	var rewritten []string
+	session := ""
+	ran := 0
+	for i := 0; i < len(lines); i++ {
+		found, end := blockAt(lines, i)
+		if found == nil || found.language == "text" {
+			if found == nil {
+				rewritten = append(rewritten, lines[i])
+				continue
+			}
+			require.Failf(t, "stray output", "%s:%d has a text block that follows no command", document, found.line)
+		}
+		rewritten = append(rewritten, lines[i:end+1]...)
+		var printed string
+		switch found.language {
+		case "sql":
+			printed = psql(t, database, session, found.text)
+			if strings.HasPrefix(found.text, "set ") {
+				session += found.text
+			}
+		case "sh":
+			printed = shell(t, database, commands, found.text)
+		default:
+			require.Failf(t, "unknown block", "%s:%d is a block of %q", document, found.line, found.language)
+		}
+		ran++
+		i = end
+		expected, next := "", end
+		if end+2 < len(lines) {
+			if output, outputEnd := blockAt(lines, end+2); output != nil && output.language == "text" {
+				expected, next = output.text, outputEnd
+			}
+		}
+		if printed != "" {
+			rewritten = append(rewritten, "", "```text")
+			rewritten = append(rewritten, strings.Split(strings.TrimRight(printed, "\n"), "\n")...)
+			rewritten = append(rewritten, "```")
+		}
+		i = next
+		if os.Getenv("PGWEFT_UPDATE_DOCS") == "" {
+			require.Equalf(t, expected, printed, "%s:%d prints something else; PGWEFT_UPDATE_DOCS=1 writes it down", document,
+				found.line)
+		}
+	}
+	require.Greater(t, ran, 10, "the guide has commands")
+	if os.Getenv("PGWEFT_UPDATE_DOCS") != "" {
+		require.NoError(t, os.WriteFile(document, []byte(strings.Join(rewritten, "\n")), 0o600))
+	}
+}
+
+// blockAt reads the fenced block that begins at a line, and says where it ends; nil when none begins there.
+func blockAt(lines []string, i int) (*block, int) {
+	if i >= len(lines) || !strings.HasPrefix(lines[i], "```") {
+		return nil, i
+	}
+	found := &block{language: strings.TrimPrefix(lines[i], "```"), line: i + 1}
+	for j := i + 1; j < len(lines); j++ {
+		if lines[j] == "```" {
+			return found, j
+		}
+		found.text += lines[j] + "\n"
+	}
+	return found, len(lines) - 1
+}
+
+func psql(t *testing.T, database, session, sql string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), findPsql(t), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+		"--pset=null=NULL", "--dbname="+database)
+	command.Stdin = strings.NewReader(session + sql)
+	return output(t, command)
+}
+
+func shell(t *testing.T, database, commands, script string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+	command.Env = append(os.Environ(), "DATABASE_URL="+database,
+		"PATH="+commands+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return output(t, command)
+}
+
+func output(t *testing.T, command *exec.Cmd) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	require.NoErrorf(t, command.Run(), "%s", stderr.String())
+	// A document has no blanks at the end of a line, and psql writes some.
+	var kept []string
+	for _, line := range strings.Split(strings.TrimRight(stdout.String(), "\n"), "\n") {
+		kept = append(kept, strings.TrimRight(line, " "))
+	}
+	if text := strings.Trim(strings.Join(kept, "\n"), "\n"); text != "" {
+		return text + "\n"
+	}
+	return ""
+}
+
+func buildCommands(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(os.PathSeparator), "./cmd/...")
+	build.Dir = ".."
+	printed, err := build.CombinedOutput()
+	require.NoErrorf(t, err, "%s", printed)
+	return dir
+}
+
+// findPsql looks where the server's binaries are as well: Debian's wrapper on the PATH needs a cluster of its own making.
+func findPsql(t *testing.T) string {
+	t.Helper()
+	candidates, err := filepath.Glob("/usr/lib/postgresql/*/bin/psql")
+	require.NoError(t, err)
+	if dir := os.Getenv("PGWEFT_PG_BIN"); dir != "" {
+		candidates = append(candidates, filepath.Join(dir, "psql"))
+	}
+	if len(candidates) > 0 {
+		return candidates[len(candidates)-1]
+	}
+	path, err := exec.LookPath("psql")
+	require.NoError(t, err, "psql is needed; scripts/install-postgres.sh installs it")
+	return path
+}

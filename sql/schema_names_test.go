@@ -1,0 +1,285 @@
+package sql_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pgweft/pgweft/migrations"
+)
+
+// oddSchema needs quoting in every way a name can.
+const oddSchema = `we"ird 'x' Schema é`
+
+// smoke calls a function in a schema, after those that it needs, and says what comes back. @ is the schema, quoted.
+var smoke = []struct{ function, sql, want string }{
+	{"put_checkpoint", `select @.put_checkpoint('t', '', 'c1', null, '{"id": "c1", "channel_versions": {"m": "1"}}', '{"step": 0}',
+		array['m'], array['1'], array['msgpack'], array['\x9107'::bytea])`, ""},
+	{"put_writes", `select @.put_writes('t', '', 'c1', 'task', '', null, array['x'], array['json'], array['1'::bytea])`, ""},
+	{"put_step", `select @.put_step('t', '', 'c2', 'c1', '{"id": "c2", "v": 4, "channel_versions": {"m": "1"}}', '{"step": 1}', '{}', '{}', '{}', '{}',
+		array['a', 'b'], array['', ''], array['x', '__error__'], array['json', 'json'], array['1'::bytea, '2'::bytea])`, ""},
+	{"get_checkpoint", `select concat_ws(' ', checkpoint_id, parent_checkpoint_id, value_channels, value_blobs, write_channels) from @.get_checkpoint('t')`,
+		`c2 c1 {m} {"\\x9107"} {x,__error__}`},
+	{"list_checkpoints", `select string_agg(checkpoint_id, ' ') from @.list_checkpoints('t', p_filter => '{"step": 0}')`, "c1"},
+	{"channel_blobs", `select types::text from @.channel_blobs('t', '', '{"channel_versions": {"m": "1"}}')`, "{msgpack}"},
+	{"pending_writes", `select channels::text from @.pending_writes('t', '', 'c1')`, "{x}"},
+	{"pending_sends", `select coalesce(types::text, 'none') from @.pending_sends('t', '', 'c1', '{"v": 1}')`, "none"},
+	{"reserved_write_index", `select @.reserved_write_index('__resume__')::text`, "-4"},
+	{"new_checkpoint_id", `select substr(@.new_checkpoint_id(3), 15, 9)`, "6"},
+	{"next_channel_version", `select @.next_channel_version('41')`, "42"},
+	{"reject_argument", `select @.reject_argument('x', 'y', 'z')`, "LG002"},
+	{"reject_checkpoint", `select @.reject_checkpoint('t', '', 'c1', 'c1', '{}', '{}')`, "LG002"},
+	{"reject_missing_checkpoint", `select @.reject_missing_checkpoint('t', '', 'c9')`, "LG001"},
+	{"reject_version_collision", `select @.reject_version_collision('t', '', array['m'], array['1'], array['msgpack'], array['\x00'::bytea])`, "LG003"},
+	{"ancestors", `select string_agg(checkpoint_id, ' ' order by depth) from @.ancestors('t')`, "c2 c1"},
+	{"thread_tree", `select string_agg(drawing, ' ' order by ordinal) from @.thread_tree('t')`, "c1 c2"},
+	{"writes_delta_channel", `select @.writes_delta_channel('t', '', 'c1')::text`, "false"},
+	{"copy_blobs", `select left(@.copy_blobs('t', '', '{"channel_versions": {"m": "1"}}')::text, 100)`, `{"m": "2"}`},
+	{"fork_checkpoint", `select @.fork_checkpoint('t', '', 'c1', 'c3', p_copy_blobs => true)`, "c3"},
+	{"msgpack_float", `select @.msgpack_float(4609434218613702656, 64)::text`, "1.5"},
+	{"utf8_without_nul", `select @.utf8_without_nul('\x610062')`, "a�b"},
+	{"msgpack_to_jsonb", `select @.msgpack_to_jsonb('\x92cb3ff8000000000000a26100')::text`, `[1.5, "a�"]`},
+	{"json_to_jsonb", `select @.json_to_jsonb('[NaN]')::text`, `["NaN"]`},
+	{"value_to_jsonb", `select @.value_to_jsonb('json', '[1]')::text`, `[1]`},
+	{"schema_info", `select features::jsonb ->> 'settings' from @.schema_info()`, "{}"},
+	{"checkpoints_touch", `update @.checkpoints set metadata = metadata where checkpoint_id = 'c1' returning (updated_at = now())::text`, "true"},
+	{"checkpoints", `select string_agg(checkpoint_id, ' ' order by checkpoint_id) from @_analytics.checkpoints`, "c1 c2 c3"},
+	{"checkpoint_blobs", `select string_agg(value::text, ' ') from @_analytics.checkpoint_blobs`, "[7] [7]"},
+	{"checkpoint_writes", `select string_agg(value::text, ' ' order by value) from @_analytics.checkpoint_writes`, "1 1 2"},
+	{"delete_thread", `select concat_ws(' ', checkpoints, checkpoint_blobs, checkpoint_writes) from @.delete_thread('t')`, "3 2 3"},
+}
+
+// quoted puts a schema's name where @ stands.
+func quoted(sql, schema string) string {
+	sql = strings.ReplaceAll(sql, "@_analytics", pgx.Identifier{schema + "_analytics"}.Sanitize())
+	return strings.ReplaceAll(sql, "@", pgx.Identifier{schema}.Sanitize())
+}
+
+// requireSmoke runs every function of a schema in one transaction, which it rolls back.
+func requireSmoke(t *testing.T, db interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}, schema string,
+) {
+	t.Helper()
+	tx, err := db.Begin(t.Context())
+	require.NoError(t, err)
+	for _, call := range smoke {
+		inSavepointKept(t, tx, func(sp pgx.Tx) error {
+			rows, err := sp.Query(t.Context(), quoted(call.sql, schema))
+			require.NoError(t, err)
+			got, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[*string])
+			var pgErr *pgconn.PgError
+			switch {
+			case errors.As(err, &pgErr) && strings.HasPrefix(call.want, "LG"):
+				require.Equal(t, call.want, pgErr.Code, "%s: %s", call.function, pgErr.Message)
+			case err != nil:
+				require.NoError(t, err, call.function)
+			default:
+				require.NotNil(t, got, call.function)
+				require.Contains(t, *got, call.want, call.function)
+			}
+			return err
+		})
+	}
+	require.NoError(t, tx.Rollback(t.Context()))
+}
+
+// inSavepointKept keeps what do did, unless it gives an error.
+func inSavepointKept(t *testing.T, tx pgx.Tx, do func(pgx.Tx) error) {
+	t.Helper()
+	savepoint, err := tx.Begin(t.Context())
+	require.NoError(t, err)
+	if do(savepoint) != nil {
+		require.NoError(t, savepoint.Rollback(t.Context()))
+		return
+	}
+	require.NoError(t, savepoint.Commit(t.Context()))
+}
+
+func TestTheSmokeCallsEveryFunctionAndView(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	called := map[string]bool{}
+	for _, call := range smoke {
+		called[call.function] = true
+	}
+	installed := column[string](t, db, `
+		select proname from pg_proc where pronamespace = 'langgraph'::regnamespace
+		union all select relname from pg_class where relnamespace = 'langgraph_analytics'::regnamespace and relkind = 'v'
+		order by 1`)
+	require.Equal(t, installed, slices.Sorted(maps.Keys(called)), "whoever adds a function adds a call of it")
+	requireSmoke(t, db, "langgraph")
+}
+
+// installed is a schema that a role without superuser's rights migrated and owns; sessions of that role see no schema by
+// name.
+func installed(t *testing.T, schema string) *pgx.Conn {
+	t.Helper()
+	db := newDatabase(t)
+	role := newRole(t, db)
+	exec(t, db, "grant create on database "+db.Config().ConnConfig.Database+" to "+role)
+	exec(t, db, "alter role "+role+" set search_path = ''")
+	config := db.Config().ConnConfig.Copy()
+	config.RuntimeParams["role"] = role
+	config.RuntimeParams["search_path"] = ""
+	m, err := migrations.New(config, &migrations.Config{Schema: schema})
+	require.NoError(t, err)
+	require.NoError(t, m.Up(t.Context()))
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) })
+	require.Equal(t, role, value[string](t, conn, "select current_user"))
+	require.Equal(t, "", value[string](t, conn, "select replace(current_setting('search_path'), '\"\"', '')"))
+	require.False(t, value[bool](t, conn, "select rolsuper from pg_catalog.pg_roles where rolname = current_user"))
+	return conn
+}
+
+func TestEveryFunctionWorksInASchemaOfAnyName(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{oddSchema, "select", "Langgraph", `""`, `back\slash`, strings.Repeat("n", 53)} {
+		t.Run(schema, func(t *testing.T) {
+			t.Parallel()
+			requireSmoke(t, installed(t, schema), schema)
+		})
+	}
+}
+
+func TestSchemasOfOneDatabaseDoNotSeeEachOther(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	m, err := migrations.New(db.Config().ConnConfig, &migrations.Config{Schema: oddSchema})
+	require.NoError(t, err)
+	require.NoError(t, m.Up(t.Context()))
+	exec(t, db, "set search_path = "+quoted("@", oddSchema)) // names must not come from here
+	put(t, db, stateArgs("c1", [3]string{"m", "1", "\x07"}))
+	exec(t, db, putWritesSQL, writesArgs([]string{"x"}))
+	for sql, counts := range map[string][2]int{
+		"select count(*) from @.list_checkpoints()":            {1, 0},
+		"select count(*) from @.get_checkpoint('t')":           {1, 0},
+		"select count(*) from @.thread_tree('t')":              {1, 0},
+		"select count(*) from @.checkpoint_blobs":              {1, 0},
+		"select count(*) from @_analytics.checkpoints":         {1, 0},
+		"select count(*) from @_analytics.checkpoint_writes":   {1, 0},
+		"select checkpoints from @.delete_thread('elsewhere')": {0, 0},
+	} {
+		require.Equal(t, counts[0], value[int](t, db, quoted(sql, "langgraph")), sql)
+		require.Equal(t, counts[1], value[int](t, db, quoted(sql, oddSchema)), sql)
+	}
+	requireSmoke(t, db, oddSchema)
+	require.Equal(t, 0, value[int](t, db, quoted("select checkpoints from @.delete_thread('t')", oddSchema)))
+	require.NotNil(t, get(t, db, "t"))
+}
+
+func TestFunctionsAreNotForPublic(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	role := newRole(t, db)
+	exec(t, db, "grant usage on schema langgraph, langgraph_analytics to "+role)
+	exec(t, db, "grant select, insert, update, delete on all tables in schema langgraph, langgraph_analytics to "+role)
+	as(t, db, role, func(tx pgx.Tx) {
+		for _, call := range smoke {
+			if call.function == "checkpoints_touch" || strings.Contains(call.sql, "_analytics") {
+				continue // a trigger function and views
+			}
+			inSavepoint(t, tx, func(sp pgx.Tx) {
+				err := attempt(t.Context(), sp, quoted(call.sql, "langgraph"))
+				requireState(t, "42501", err)
+				require.ErrorContains(t, err, "permission denied for function "+call.function)
+			})
+		}
+	})
+	require.Empty(t, column[string](t, db, `
+		select p.oid::regprocedure::text from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+		where p.pronamespace = 'langgraph'::regnamespace and a.grantee = 0`), "not even a trigger function")
+	require.Empty(t, column[string](t, db, `
+		select c.oid::regclass::text from pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+		where c.relnamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and c.relkind in ('r', 'v') and a.grantee = 0`))
+
+	exec(t, db, "grant execute on all functions in schema langgraph to "+role)
+	as(t, db, role, func(tx pgx.Tx) { requireSmoke(t, tx, "langgraph") })
+}
+
+// idsByByte rise by byte. A language's rules would order them otherwise: lower case before upper, punctuation ignored.
+var idsByByte = []string{"-a", "0Z", "0a", "1-b", "1a", "B", "Z", "_x", "a", "b-c", "bb", "é"}
+
+func TestIdentifiersSortByByteWhateverTheLanguageOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	t.Run("in the locale of the template", func(t *testing.T) {
+		t.Parallel()
+		requireByteOrder(t, newDatabase(t))
+	})
+	t.Run("in English", func(t *testing.T) {
+		t.Parallel()
+		requireByteOrder(t, newEnglishDatabase(t))
+	})
+}
+
+func newEnglishDatabase(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	admin := newDatabase(t)
+	if !value[bool](t, admin, "select exists (select from pg_collation where collprovider = 'i')") {
+		t.Skip("the server is built without ICU, so it cannot make a database that sorts as English does")
+	}
+	name := admin.Config().ConnConfig.Database + "_en"
+	exec(t, admin, "create database "+name+" template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'")
+	config := admin.Config()
+	config.ConnConfig.Database = name
+	m, err := migrations.New(config.ConnConfig, nil)
+	require.NoError(t, err)
+	require.NoError(t, m.Up(t.Context()))
+	db, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		db.Close()
+		_, err := admin.Exec(context.WithoutCancel(t.Context()), "drop database "+name)
+		require.NoError(t, err)
+	})
+	require.True(t, value[bool](t, db, "select 'a' < 'B' and 'b-c' > 'bb'"), "it sorts as English does")
+	return db
+}
+
+func requireByteOrder(t *testing.T, db *pgxpool.Pool) {
+	t.Helper()
+	newestFirst := slices.Clone(idsByByte)
+	slices.Reverse(newestFirst)
+	for i, id := range idsByByte {
+		parent := pgx.NamedArgs{}
+		if i > 0 {
+			parent["parent"] = idsByByte[0]
+		}
+		put(t, db, pgx.NamedArgs{"id": id}, parent)
+		put(t, db, pgx.NamedArgs{"id": fmt.Sprint("x", i), "ns": id})
+		exec(t, db, putWritesSQL, writesArgs([]string{"w"}, pgx.NamedArgs{"thread": "w", "task": id}))
+		exec(t, db, putWritesSQL, writesArgs([]string{"w"}, pgx.NamedArgs{"thread": "p", "path": id, "task": "t" + fmt.Sprint(len(idsByByte)-i)}))
+	}
+	put(t, db, pgx.NamedArgs{"thread": "w"})
+	put(t, db, pgx.NamedArgs{"thread": "p"})
+
+	require.Equal(t, "é", get(t, db, "t").CheckpointID)
+	require.Equal(t, newestFirst, column[string](t, db, "select checkpoint_id from langgraph.list_checkpoints('t', '')"))
+	require.Equal(t, newestFirst, column[string](t, db, "select checkpoint_id from langgraph.list_checkpoints(p_checkpoint_ns => '') where thread_id = 't'"))
+	require.Equal(t, newestFirst[6:], column[string](t, db, "select checkpoint_id from langgraph.list_checkpoints('t', '', p_before => $1)", newestFirst[5]))
+	require.Equal(t, newestFirst[6:], column[string](t, db, `
+		select checkpoint_id from langgraph.list_checkpoints('t', p_before => $1) where checkpoint_ns = ''`, newestFirst[5]))
+	require.Equal(t, idsByByte, get(t, db, "w").WriteTaskIDs)
+	require.Equal(t, idsByByte, get(t, db, "p").WriteTaskPaths)
+	require.Equal(t, idsByByte, column[string](t, db, "select checkpoint_id from langgraph.thread_tree('t')"))
+	require.Equal(t, "é", value[string](t, db, "select checkpoint_id from langgraph.ancestors('t') where depth = 0"))
+	requireRefused(t, refusal{"LG002", "invalid new_checkpoint_id", "'zz' does not sort above 'é'", "sorts above"},
+		attempt(t.Context(), db, forkSQL, forkArgs(pgx.NamedArgs{"id": "a", "new": "zz"})))
+	require.Equal(t, "éa", value[string](t, db, forkSQL, forkArgs(pgx.NamedArgs{"id": "a", "new": "éa"})))
+
+	put(t, db, pgx.NamedArgs{"thread": "fork", "id": "1-c2"})
+	require.Equal(t, "1-c20", value[string](t, db, forkSQL, forkArgs(pgx.NamedArgs{"thread": "fork", "new": "1-c20"})))
+	requireRefused(t, refusal{code: "LG002", message: "invalid new_checkpoint_id"},
+		attempt(t.Context(), db, forkSQL, forkArgs(pgx.NamedArgs{"thread": "fork", "new": "1-C3"})))
+}

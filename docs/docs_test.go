@@ -59,7 +59,6 @@ func TestTheGuideDoesWhatItSays(t *testing.T) {
 			require.Failf(t, "unknown block", "%s:%d is a block of %q", document, found.line, found.language)
 		}
 		ran++
-		i = end
 		expected, next := "", end
 		if end+2 < len(lines) {
 			if output, outputEnd := blockAt(lines, end+2); output != nil && output.language == "text" {

@@ -2850,7 +2850,7 @@ revoke all on function @extschema@.lock_thread(text, boolean) from public;
 --                        target would meet the versions of the old branch, and lose its values to them.
 -- The parent is the target. One case differs: where the target's own writes went to a delta channel, a child's state would
 -- include them, so the branch becomes the target's sibling, under the same parent; that is how LangGraph copies, too.
--- Locks: the thread (lock_thread), the rows it writes. Errors: LG001 when the target does not exist; LG002.
+-- Locks: the thread (lock_thread), the target's row against removal, the rows it writes. Errors: LG001 when the target does not exist; LG002.
 create or replace function @extschema@.fork_checkpoint(
   p_thread_id text,
   p_checkpoint_ns text,
@@ -2887,11 +2887,13 @@ begin
     perform @extschema@.reject_argument('metadata', 'It is not a JSON object.', 'Pass {} when there is none.');
   end if;
 
-  -- Neither a prune nor another fork may come between reading the target and saving the branch.
+  -- Neither a prune nor another fork may come between reading the target and saving the branch. The lock on the row tells a
+  -- transaction whose snapshot is older than such a prune that the target is gone.
   perform @extschema@.lock_thread(p_thread_id);
   select * into v_target
   from @extschema@.checkpoints c
-  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id;
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id
+  for key share;
   if not found then
     perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
   end if;
@@ -3081,8 +3083,9 @@ revoke all on function @extschema@.next_threads(text, integer) from public;
 
 -- sql/retention/pin_checkpoint.sql
 
--- Pins a checkpoint: no retention and no deletion removes it or what it needs, until it is unpinned. Pinning again changes
--- the reason.
+-- Pins a checkpoint: no retention and no deletion removes it or what it needs, until it is unpinned. One of the root graph
+-- also holds the newest checkpoint of each subgraph's call that it made, so that it can be resumed there. Pinning again
+-- changes the reason.
 -- Locks: the checkpoint's row against removal; the pin. Errors: LG001; LG002.
 create or replace function @extschema@.pin_checkpoint(
   p_thread_id text,
@@ -3124,7 +3127,8 @@ revoke all on function @extschema@.pin_checkpoint(text, text, text, text) from p
 -- sql/retention/removable_checkpoints.sql
 
 -- Which of the given checkpoints of a thread can go without changing what any other reads back. Those that are pinned stay
--- (unless p_ignore_pins), and so does every checkpoint that one which stays depends on:
+-- (unless p_ignore_pins), with the newest checkpoint of each subgraph's call that a pinned one of the root graph made, and so
+-- does every checkpoint that one which stays depends on:
 --   its parent, while it does not keep a delta channel's value itself and an ancestor contributes to it (a stored value
 --   or a write); the parent then depends on its own parent in the same way, up to the last that contributes
 --   its parent, if it is older than format 4 and the parent's tasks sent packets
@@ -3181,6 +3185,17 @@ begin
       select p.checkpoint_id
       from @extschema@.checkpoint_pins p
       where p.thread_id = p_thread_id and p.checkpoint_ns = v_ns and not p_ignore_pins
+      union
+      select n.checkpoint_id
+      from (
+        select c.checkpoint_id, c.metadata -> 'parents' ->> '' as root
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id and c.checkpoint_ns = v_ns and v_ns like '%:%'
+        order by c.checkpoint_id desc
+        limit 1
+      ) n
+      join @extschema@.checkpoint_pins p
+        on p.thread_id = p_thread_id and p.checkpoint_ns = '' and p.checkpoint_id = n.root and not p_ignore_pins
     )
     select array_agg(c.checkpoint_id order by c.n), array_agg(p.n order by c.n),
       array_agg(g.checkpoint_id is null or i.checkpoint_id is not null order by c.n),
@@ -3716,17 +3731,19 @@ revoke all on function @extschema@.fsck(text, boolean) from public;
 
 -- Removes checkpoints of a thread with their writes, and the blobs to which no other refers. A child that stays gets an
 -- honest null as parent. Only what removable_checkpoints returned may be given here. With p_dry_run it removes nothing and
--- counts the same. p_whole_thread takes writes along whose checkpoint was never saved.
--- Writes go by the checkpoint they belong to, because a runtime may save writes before their checkpoint.
+-- counts the same.
+-- Writes go by the checkpoint they belong to, because a runtime may save writes before their checkpoint; in p_whole_namespaces
+-- those whose checkpoint does not exist go, too, unless one that stays names it as its parent and is old enough to look for
+-- packets there (see pending_sends).
 -- p_namespaces are all that were looked at; blobs that nothing refers to go from all of these.
--- Locks: the rows it removes. Errors: none of its own.
+-- Locks: the rows it removes. Errors: LG002 where the transaction may not see what was saved since it began.
 create or replace function @extschema@.remove_checkpoints(
   p_thread_id text,
   p_namespaces text[],
   p_going_namespaces text[],
   p_going_ids text[],
-  p_dry_run boolean,
-  p_whole_thread boolean default false
+  p_whole_namespaces text[],
+  p_dry_run boolean
 )
 returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint)
 language plpgsql
@@ -3740,11 +3757,29 @@ set enable_nestloop = off
 as $fn$
 #variable_conflict use_column
 begin
+  -- An older snapshot would hide checkpoints and pins that another transaction made before it let go of the thread.
+  if not p_dry_run and current_setting('transaction_isolation') <> 'read committed' then
+    perform @extschema@.reject_argument('isolation level',
+      format('The transaction is %s, and may not see all that was saved and pinned.', current_setting('transaction_isolation')),
+      'Remove checkpoints in a read committed transaction.');
+  end if;
   if p_dry_run then
     return query
     with going as materialized (
       select g.checkpoint_ns, g.checkpoint_id
       from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
+    ), staying as (
+      -- What stays in namespaces that are cleared, and the parents from which it expects packets.
+      select t.checkpoint_ns, n.checkpoint_id
+      from @extschema@.checkpoints t
+      cross join lateral (
+        select t.checkpoint_id
+        union
+        select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
+      ) n
+      where t.thread_id = p_thread_id
+        and t.checkpoint_ns = any (p_whole_namespaces)
+        and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
     ), b as (
       select coalesce(pg_column_size(t.blob), 0) as bytes
       from @extschema@.checkpoint_blobs t
@@ -3755,8 +3790,10 @@ begin
       select pg_column_size(t.blob) as bytes
       from @extschema@.checkpoint_writes t
       where t.thread_id = p_thread_id
-        and (p_whole_thread and t.checkpoint_ns = any (p_namespaces)
-          or (t.checkpoint_ns, t.checkpoint_id) in (select * from going))
+        and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
+          or t.checkpoint_ns = any (p_whole_namespaces)
+            and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
+              where s.checkpoint_id is not null))
     ), c as (
       select pg_column_size(t.checkpoint) + pg_column_size(t.metadata) as bytes
       from @extschema@.checkpoints t
@@ -3773,6 +3810,18 @@ begin
   with going as materialized (
     select g.checkpoint_ns, g.checkpoint_id
     from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
+  ), staying as (
+    -- What stays in namespaces that are cleared, and the parents from which it expects packets.
+    select t.checkpoint_ns, n.checkpoint_id
+    from @extschema@.checkpoints t
+    cross join lateral (
+      select t.checkpoint_id
+      union
+      select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
+    ) n
+    where t.thread_id = p_thread_id
+      and t.checkpoint_ns = any (p_whole_namespaces)
+      and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
   ), c as (
     delete from @extschema@.checkpoints t
     where t.thread_id = p_thread_id
@@ -3781,8 +3830,10 @@ begin
   ), w as (
     delete from @extschema@.checkpoint_writes t
     where t.thread_id = p_thread_id
-      and (p_whole_thread and t.checkpoint_ns = any (p_namespaces)
-        or (t.checkpoint_ns, t.checkpoint_id) in (select * from going))
+      and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
+        or t.checkpoint_ns = any (p_whole_namespaces)
+          and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
+            where s.checkpoint_id is not null))
     returning pg_column_size(t.blob) as bytes
   ), b as (
     delete from @extschema@.checkpoint_blobs t
@@ -3807,9 +3858,9 @@ begin
 end
 $fn$;
 
-comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) is
+comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], text[], boolean) is
   'Removes checkpoints that can go, with their writes and the blobs nothing else refers to; or counts what that would be.';
-revoke all on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) from public;
+revoke all on function @extschema@.remove_checkpoints(text, text[], text[], text[], text[], boolean) from public;
 
 -- sql/retention/delete_for_runs.sql
 
@@ -3853,13 +3904,14 @@ begin
     select coalesce(array_agg(c.checkpoint_ns), '{}'), coalesce(array_agg(c.checkpoint_id), '{}')
     into v_namespaces, v_ids
     from @extschema@.checkpoints c
-    where c.thread_id = delete_for_runs.thread_id and c.metadata ->> 'run_id' = any (p_run_ids);
+    where c.thread_id = delete_for_runs.thread_id
+      and c.metadata -> 'run_id' in (select to_jsonb(r.run_id) from unnest(p_run_ids) r (run_id));
     select coalesce(array_agg(g.checkpoint_ns), '{}'), coalesce(array_agg(g.checkpoint_id), '{}')
     into v_going_ns, v_going_ids
     from @extschema@.removable_checkpoints(thread_id, v_namespaces, v_ids) g;
     select r.bytes, cardinality(v_ids) - r.checkpoints, r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes
     into bytes, kept, checkpoints, checkpoint_blobs, checkpoint_writes
-    from @extschema@.remove_checkpoints(thread_id, v_namespaces, v_going_ns, v_going_ids, p_dry_run) r;
+    from @extschema@.remove_checkpoints(thread_id, v_namespaces, v_going_ns, v_going_ids, '{}', p_dry_run) r;
     return next;
   end loop;
 end
@@ -3906,7 +3958,7 @@ declare
   v_given_ids text[];
   v_going_ns text[];
   v_going_ids text[];
-  v_whole boolean;
+  v_whole_ns text[];       -- namespaces of which nothing is to stay
 begin
   with heads as (
     select c.checkpoint_ns, c.checkpoint_id
@@ -3957,18 +4009,27 @@ begin
   select coalesce(array_agg(g.checkpoint_id), '{}') into v_roots_to_go
   from @extschema@.removable_checkpoints(p_thread_id, v_given_ns, v_given_ids) g;
 
-  -- A subgraph's call goes with the root checkpoint that made it, waiting or not: nothing can resume it any more.
+  -- A subgraph's call goes with the root checkpoint that made it, waiting or not: nothing can resume it any more. One whose
+  -- root checkpoint does not exist may be about to be saved, as long as the root graph has saved nothing newer.
   with calls as (
-    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.metadata -> 'parents' ->> '' as root
+    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.checkpoint_id, c.metadata -> 'parents' ->> '' as root
     from @extschema@.checkpoints c
     where c.thread_id = p_thread_id and c.checkpoint_ns like '%:%'
     order by c.checkpoint_ns, c.checkpoint_id desc
   ), finished as (
     select k.checkpoint_ns
     from calls k
-    join unnest(v_roots_to_go) r (checkpoint_id) on r.checkpoint_id = k.root
+    left join unnest(v_all_ns, v_all_ids) r (checkpoint_ns, checkpoint_id)
+      on r.checkpoint_ns = '' and r.checkpoint_id = k.root
+    where k.root = any (v_roots_to_go)
+      or r.checkpoint_id is null
+        and k.root is not null
+        and k.checkpoint_id < (select max(n.checkpoint_id) from @extschema@.checkpoints n
+          where n.thread_id = p_thread_id and n.checkpoint_ns = '')
   )
-  select array_agg(u.checkpoint_ns), array_agg(u.checkpoint_id) into v_given_ns, v_given_ids
+  select array_agg(u.checkpoint_ns), array_agg(u.checkpoint_id),
+    case when p_all then v_namespaces else (select array_agg(f.checkpoint_ns) from finished f) end
+  into v_given_ns, v_given_ids, v_whole_ns
   from unnest(v_all_ns, v_all_ids, v_to_go) u (checkpoint_ns, checkpoint_id, to_go)
   left join finished f on f.checkpoint_ns = u.checkpoint_ns
   where u.checkpoint_ns <> '' and (u.to_go or f.checkpoint_ns is not null);
@@ -3981,8 +4042,7 @@ begin
     select s.checkpoint_ns, s.checkpoint_id
     from @extschema@.removable_checkpoints(p_thread_id, v_given_ns, v_given_ids) s
   ) g;
-  v_whole := p_all and cardinality(v_going_ids) = coalesce(cardinality(v_all_ids), 0);
-  if v_whole and not p_dry_run then
+  if p_all and not p_dry_run and cardinality(v_going_ids) = coalesce(cardinality(v_all_ids), 0) then
     delete from @extschema@.thread_ttls t where t.thread_id = p_thread_id;
   end if;
 
@@ -3994,7 +4054,8 @@ begin
            select from unnest(v_all_ns, v_all_ids, v_to_go) u (checkpoint_ns, checkpoint_id, to_go)
            where u.to_go and u.checkpoint_ns = g.checkpoint_ns and u.checkpoint_id = g.checkpoint_id))
       - r.checkpoints
-  from @extschema@.remove_checkpoints(p_thread_id, coalesce(v_namespaces, '{}'), v_going_ns, v_going_ids, p_dry_run, v_whole) r;
+  from @extschema@.remove_checkpoints(p_thread_id, coalesce(v_namespaces, '{}'), v_going_ns, v_going_ids,
+    coalesce(v_whole_ns, '{}'), p_dry_run) r;
 end
 $fn$;
 
@@ -4006,8 +4067,9 @@ revoke all on function @extschema@.prune_thread(text, boolean, integer, boolean,
 
 -- Prunes threads, and says for each what went, or with p_dry_run what would go. Threads that do not exist are no error.
 --   'keep_latest'  keeps the p_keep newest checkpoints of each namespace; with p_keep_heads also those from which no other
---                  continues, so that every branch can still be resumed. The namespaces of a subgraph's calls go whole
---                  with the checkpoint of the root graph that made the call
+--                  continues, so that every branch can still be resumed. The namespace of a subgraph's call goes whole
+--                  with the checkpoint of the root graph that made the call, and also where that checkpoint does not
+--                  exist and the root graph has saved a newer one than the call did: nothing can resume it
 --   'delete'       keeps nothing
 -- Whatever the strategy, what is pinned stays, and so does what something that stays needs to read back as before: see
 -- removable_checkpoints. 'keep_latest' also keeps a branch that waits for a human. The column kept counts what was
@@ -4046,7 +4108,8 @@ begin
         p_keep_heads),
       'strategy is "keep_latest" or "delete"; keep is at least 1; no argument may be null.');
   end if;
-  for thread_id in select distinct u.thread_id from unnest(p_thread_ids) u (thread_id) order by 1 loop
+  -- In the order in which lock_threads_to_copy locks, whatever the language of the database.
+  for thread_id in select distinct u.thread_id collate "C" from unnest(p_thread_ids) u (thread_id) order by 1 loop
     perform @extschema@.lock_thread(thread_id);
     select r.bytes, r.kept, r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes
     into bytes, kept, checkpoints, checkpoint_blobs, checkpoint_writes
@@ -4205,7 +4268,7 @@ revoke all on function @extschema@.store_sweep(integer) from public;
 -- with the safety of prune. It goes through all threads in batches and commits after each, so that locks are short and what
 -- is done stays done; one that was stopped, or ran out of p_max_duration, goes on where it was the next time.
 -- One sweep runs at a time: another returns at once, with a notice. A thread that someone prunes or copies is left for the
--- next time. Progress is in notices, and in the row "sweep" of settings.
+-- next time, and so, with a warning, is one that is damaged. Progress is in notices, and in the row "sweep" of settings.
 -- Call it outside a transaction, from psql, pg_cron or a client.
 --   p_batch_size    threads, and store items, a transaction
 --   p_max_duration  when to stop beginning batches; null goes on to the end
@@ -4226,6 +4289,7 @@ declare
   v_checkpoints bigint := 0;
   v_rows bigint := 0;
   v_bytes bigint := 0;
+  v_walked boolean := false;   -- whether all threads were looked at
   v_done boolean := false;
 begin
   if p_batch_size is null or p_batch_size < 1 or p_max_duration < interval '0' then
@@ -4247,18 +4311,25 @@ begin
     v_expired := @extschema@.store_sweep(p_batch_size);
     v_items := v_items + v_expired;
     v_last := null;
-    for v_thread in select t from @extschema@.next_threads(v_position, p_batch_size) t loop
+    for v_thread in select t from @extschema@.next_threads(v_position, p_batch_size) t where not v_walked loop
       v_last := v_thread;
       v_threads := v_threads + 1;
       if @extschema@.lock_thread(v_thread, false) then
-        select * into v_removed from @extschema@.sweep_thread(v_thread);
-        v_checkpoints := v_checkpoints + v_removed.checkpoints;
-        v_rows := v_rows + v_removed.checkpoints + v_removed.checkpoint_blobs + v_removed.checkpoint_writes;
-        v_bytes := v_bytes + v_removed.bytes;
+        begin
+          select * into v_removed from @extschema@.sweep_thread(v_thread);
+          v_checkpoints := v_checkpoints + v_removed.checkpoints;
+          v_rows := v_rows + v_removed.checkpoints + v_removed.checkpoint_blobs + v_removed.checkpoint_writes;
+          v_bytes := v_bytes + v_removed.bytes;
+        exception
+          -- One thread whose JSON is not what it should be must not keep all others from being swept.
+          when data_exception or sqlstate 'LG006' then
+            raise warning 'sweep: thread % is damaged and was left alone: % (%)', v_thread, sqlerrm, sqlstate;
+        end;
       end if;
     end loop;
     v_position := coalesce(v_last, '');
-    v_done := v_last is null and v_expired < p_batch_size;
+    v_walked := v_last is null;
+    v_done := v_walked and v_expired < p_batch_size;
 
     insert into @extschema@.settings (key, value)
     values ('sweep', jsonb_build_object('position', v_position, 'started_at', v_started, 'updated_at', clock_timestamp(),

@@ -187,7 +187,7 @@ create function @extschema@.delete_for_runs(p_run_ids text[], p_dry_run boolean 
 returns TABLE(thread_id text, checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set search_path = ""
-as md5 19762816ca1a725dbf6bbafe6450c862;
+as md5 f8e8f41bceab9d0529a384e8f75a683d;
 comment on function @extschema@.delete_for_runs(text[], boolean) is 'Removes what the given runs saved, except what is pinned or what other checkpoints need; says what went from each thread.';
 
 create function @extschema@.delete_thread(p_thread_id text)
@@ -229,7 +229,7 @@ create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns te
 returns text
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
-as md5 4a8bc14750b1f3a5e5ecfd4e53b1bb3f;
+as md5 96bdb6beaf8c195dee3447d7e4397b80;
 comment on function @extschema@.fork_checkpoint(text, text, text, text, jsonb, boolean) is 'Branches from a checkpoint: a new newest one with the same state, nothing removed. Returns its id.';
 
 create function @extschema@.fork_thread(p_thread_id text, p_checkpoint_id text, p_target_thread_id text)
@@ -389,7 +389,7 @@ create function @extschema@.prune(p_thread_ids text[], p_strategy text DEFAULT '
 returns TABLE(thread_id text, checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set search_path = ""
-as md5 ae765f89411b7046765109aa7fee8e7b;
+as md5 8198376697bfb6b65acf15fe7179012c;
 comment on function @extschema@.prune(text[], text, integer, boolean, boolean) is 'Prunes threads without harming what stays: keep_latest or delete; counts rows and bytes, also when dry.';
 
 create function @extschema@.prune_thread(p_thread_id text, p_all boolean, p_keep integer, p_keep_heads boolean, p_older_than timestamp with time zone, p_dry_run boolean)
@@ -397,7 +397,7 @@ returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes big
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set jit=off
 set enable_nestloop=off
-as md5 e0e1845f14daac68f8eec367864377dc;
+as md5 ff763a8b6900b6c32b21a60076d08a33;
 comment on function @extschema@.prune_thread(text, boolean, integer, boolean, timestamp with time zone, boolean) is 'Prunes one thread that the caller has locked, by number and age of its checkpoints.';
 
 create function @extschema@.put_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_channels text[] DEFAULT '{}'::text[], p_versions text[] DEFAULT '{}'::text[], p_types text[] DEFAULT '{}'::text[], p_blobs bytea[] DEFAULT '{}'::bytea[])
@@ -472,16 +472,16 @@ returns TABLE(checkpoint_ns text, checkpoint_id text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
 set enable_nestloop=off
-as md5 25c84c4e33bd92b9de3b3981746396c0;
+as md5 cd6dfdf0743827c78d5e2e08b7cdf173;
 comment on function @extschema@.removable_checkpoints(text, text[], text[], boolean) is 'Those of the given checkpoints that can go without changing what any other checkpoint reads back.';
 
-create function @extschema@.remove_checkpoints(p_thread_id text, p_namespaces text[], p_going_namespaces text[], p_going_ids text[], p_dry_run boolean, p_whole_thread boolean DEFAULT false)
+create function @extschema@.remove_checkpoints(p_thread_id text, p_namespaces text[], p_going_namespaces text[], p_going_ids text[], p_whole_namespaces text[], p_dry_run boolean)
 returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set jit=off
 set enable_nestloop=off
-as md5 931543aa6737e15e55f826ca6d477c00;
-comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) is 'Removes checkpoints that can go, with their writes and the blobs nothing else refers to; or counts what that would be.';
+as md5 00d22197182aa77437a7379d4a9c89ad;
+comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], text[], boolean) is 'Removes checkpoints that can go, with their writes and the blobs nothing else refers to; or counts what that would be.';
 
 create function @extschema@.reserved_write_index(p_channel text)
 returns integer
@@ -586,7 +586,7 @@ comment on function @extschema@.writes_delta_channel(text, text, text) is 'Wheth
 
 create procedure @extschema@.sweep(IN p_batch_size integer DEFAULT 100, IN p_max_duration interval DEFAULT NULL::interval)
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 db38285f0df1577e346723952fe71674;
+as md5 428b54cada3a5f2c0649d76de10fe6d0;
 comment on procedure @extschema@.sweep(integer, interval) is 'Removes expired store items, idle threads and what retention policies condemn; in batches, each committed.';
 
 create view @extschema@_analytics.checkpoint_blobs with (security_invoker=true) (

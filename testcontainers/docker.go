@@ -99,7 +99,8 @@ func ensureImages(ctx context.Context, docker *tc.DockerClient, cfg config) erro
 	if settings.RyukDisabled {
 		return nil
 	}
-	if err := ensureImage(ctx, docker, tc.ReaperDefaultImage, cfg.logger); err != nil {
+	// Deprecated without a public successor: what replaces it is internal to testcontainers-go.
+	if err := ensureImage(ctx, docker, tc.ReaperDefaultImage, cfg.logger); err != nil { //nolint:staticcheck // see above
 		return fmt.Errorf("the container that cleans up after a crash of the tests (TESTCONTAINERS_RYUK_DISABLED=true "+
 			"does without): %w", err)
 	}

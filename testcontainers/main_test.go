@@ -166,10 +166,10 @@ func processesIn(t *testing.T, dir string) []string {
 }
 
 // sharedServer is the one that Main closes.
-func sharedServer(t testing.TB) *Postgres {
-	t.Helper()
+func sharedServer(tb testing.TB) *Postgres {
+	tb.Helper()
 	p, err := shared.get()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return p
 }
 

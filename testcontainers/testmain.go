@@ -47,21 +47,21 @@ func runMain(m interface{ Run() int }, opts []Option) int {
 // NewDatabase gives a test a database of its own, cloned from the migrated template. At the end of the test its sessions
 // are ended; it is dropped together with others, at the latest when [Main] ends. NewDatabase ends the test where there is
 // no database to be had. The package's TestMain must call Main.
-func NewDatabase(t testing.TB) *Database {
-	t.Helper()
+func NewDatabase(tb testing.TB) *Database {
+	tb.Helper()
 	postgres, err := shared.get()
 	if err != nil {
-		t.Fatalf("testcontainers.NewDatabase: %v", err)
+		tb.Fatalf("testcontainers.NewDatabase: %v", err)
 	}
-	db, err := postgres.Clone(t.Context())
+	db, err := postgres.Clone(tb.Context())
 	if err != nil {
-		t.Fatalf("testcontainers.NewDatabase: %v", err)
+		tb.Fatalf("testcontainers.NewDatabase: %v", err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), closeTimeout)
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), closeTimeout)
 		defer cancel()
 		if err := postgres.retire(ctx, db); err != nil {
-			t.Errorf("testcontainers.NewDatabase: %v", err)
+			tb.Errorf("testcontainers.NewDatabase: %v", err)
 		}
 	})
 	return db

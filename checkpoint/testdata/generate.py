@@ -13,20 +13,17 @@ versions differ from run to run; nothing the tests compare depends on them.
 """
 
 import base64
-import functools
 import importlib.metadata
 import json
 import operator
 import pathlib
-import uuid
-from typing import Annotated, Any
+from typing import Annotated
 
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
     HumanMessage,
     RemoveMessage,
-    SystemMessage,
     ToolMessage,
 )
 from langgraph.channels import DeltaChannel
@@ -35,7 +32,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer, add_messages
 from langgraph.pregel._algo import task_path_str
-from langgraph.types import Command, Interrupt, Overwrite, Send, interrupt
+from langgraph.types import Command, Overwrite, Send, interrupt
 from typing_extensions import TypedDict
 
 SERDE = JsonPlusSerializer()
@@ -207,8 +204,28 @@ class Log(TypedDict):
     bar: Annotated[list, operator.add]
 
 
-def log(name, **more):
-    return lambda state: {"foo": name, "bar": [name], **more}
+APPEND = {"bar": "append"}
+
+
+def log(name):
+    return lambda state: {"foo": name, "bar": [name]}
+
+
+def only_bar(name):
+    return lambda state: {"bar": [name]}
+
+
+def boom(state):
+    raise RuntimeError("boom")
+
+
+def ask(*questions):
+    """A node that asks its questions one after the other."""
+
+    def node(state):
+        return {"bar": [interrupt(question) for question in questions]}
+
+    return node
 
 
 def chain(schema, **nodes):
@@ -222,24 +239,11 @@ def chain(schema, **nodes):
     return build
 
 
-APPEND = {"bar": "append"}
-
-
-def sequential():
-    s = Scenario("sequential", chain(Log, node_a=log("a"), node_b=log("b")), APPEND)
-    s.run({"foo": "", "bar": []}).moment("after one run")
-    s.run({"foo": "again"}).moment("after two runs")
-    return s
-
-
-def boom(state):
-    raise RuntimeError("boom")
-
-
-def diamond(**nodes):
+def diamond(left, right, defer=False):
     build = StateGraph(Log)
-    for name in ("left", "right", "join"):
-        build.add_node(name, nodes.get(name, log(name)))
+    build.add_node("left", left)
+    build.add_node("right", right)
+    build.add_node("join", log("join"), defer=defer)
     build.add_edge(START, "left")
     build.add_edge(START, "right")
     build.add_edge(["left", "right"], "join")
@@ -247,13 +251,319 @@ def diamond(**nodes):
     return build
 
 
+INPUT = {"foo": "", "bar": []}
+
+
+def sequential():
+    s = Scenario("sequential", chain(Log, node_a=log("a"), node_b=log("b")), APPEND)
+    s.run(INPUT).moment("after one run")
+    return s.run({"foo": "again"}).moment("after two runs")
+
+
+def breakpoint_before():
+    s = Scenario("stopped before a node", chain(Log, node_a=log("a"), node_b=log("b")), APPEND,
+                 interrupt_before=["node_b"])
+    s.run(INPUT).moment("stopped")
+    return s.run(None).moment("resumed")
+
+
 def parallel():
-    s = Scenario("parallel with a join", diamond(), APPEND)
-    s.run({"foo": "", "bar": []}, durability="sync") if False else None
-    build = diamond()
-    s = Scenario("parallel with a join", StateGraph(Log) if False else build, APPEND)
-    # Only bar has a reducer, so that foo must be written by one of the two.
-    build.nodes["left"].runnable.func = lambda state: {"bar": ["left"]}
-    s = Scenario("parallel with a join", build, APPEND)
-    s.run({"foo": "", "bar": []}).moment("finished")
+    s = Scenario("parallel with a join", diamond(only_bar("left"), log("right")), APPEND)
+    return s.run(INPUT).moment("finished")
+
+
+def deferred():
+    s = Scenario("deferred join", diamond(only_bar("left"), ask("go on?"), defer=True), APPEND)
+    s.run(INPUT).moment("one branch waits")
+    return s.run(Command(resume="yes")).moment("finished")
+
+
+def deferred_node():
+    build = StateGraph(Log)
+    for name, node in {"first": only_bar("first"), "long": only_bar("long"), "longer": only_bar("longer")}.items():
+        build.add_node(name, node)
+    build.add_node("last", log("last"), defer=True)
+    for start, end in ((START, "first"), ("first", "long"), ("long", "longer"), ("first", "last"), ("longer", "last")):
+        build.add_edge(start, end)
+    return Scenario("deferred node", build, APPEND).run(INPUT).moment("finished")
+
+
+def one_of_two_fails():
+    s = Scenario("one of two parallel nodes fails", diamond(log("left"), boom), APPEND)
+    s.run(INPUT).moment("failed")
+    return s.run(None).moment("failed again")
+
+
+def one_of_two_asks():
+    s = Scenario("one of two parallel nodes asks", diamond(log("left"), ask("first?", "second?")), APPEND)
+    s.run(INPUT).moment("first question")
+    s.run(Command(resume=1)).moment("second question")
+    s.run(Command(resume=2)).moment("answered")
     return s
+
+
+def both_ask():
+    s = Scenario("two parallel nodes ask", diamond(ask("left?"), ask("right?")), APPEND)
+    s.run(INPUT).moment("two questions")
+    first = s.graph.get_state(s.config).interrupts[0]
+    s.run(Command(resume={first.id: "one answer"})).moment("one answered")
+    return s
+
+
+def null_writes():
+    s = Scenario("command with an update", chain(Log, node_a=log("a"), node_b=ask("q?")), APPEND)
+    s.run(INPUT)
+    s.graph.nodes["node_b"].bound.func = boom
+    return s.run(Command(resume="yes", update={"foo": "from the command", "bar": ["command"]})).moment("failed")
+
+
+def conditional():
+    build = StateGraph(Log)
+    for name in ("even", "odd", "start"):
+        build.add_node(name, log(name))
+    build.add_edge(START, "start")
+    build.add_conditional_edges("start", lambda state: "odd" if len(state["bar"]) % 2 else "even", ["even", "odd"])
+    return Scenario("conditional", build, APPEND).run(INPUT).moment("finished")
+
+
+def fan_out(worker):
+    build = StateGraph(Log)
+    build.add_node("plan", only_bar("plan"))
+    build.add_node("work", worker)
+    build.add_node("sum", log("sum"))
+    build.add_edge(START, "plan")
+    build.add_conditional_edges("plan", lambda state: [Send("work", {"n": n}) for n in range(3)], ["work"])
+    build.add_edge("work", "sum")
+    return build
+
+
+def send():
+    def work(state):
+        if state["n"] == 1:
+            interrupt({"n": state["n"]})
+        if state["n"] == 2:
+            return None
+        return {"bar": [state["n"]]}
+
+    s = Scenario("send", fan_out(work), APPEND)
+    s.run(INPUT).moment("one of three waits")
+    return s.run(Command(resume=1)).moment("finished")
+
+
+def write_twice():
+    def node(state):
+        return [Command(update=update) for update in ({"bar": ["one"]}, {"bar": ["two"]}, {"foo": None})]
+
+    build = chain(Log, node_a=node, node_b=ask("q?"))
+    return Scenario("several writes to a channel", build, APPEND).run(INPUT).moment("stopped")
+
+
+def wide():
+    """Task ids of long namespaces and many triggers hash more than 240 bytes."""
+    names = [f"a_rather_long_name_of_a_node_{i:02d}" for i in range(9)]
+    build = StateGraph(Log)
+    for name in names:
+        build.add_node(name, only_bar(name))
+        build.add_edge(START, name)
+    build.add_node("join", ask("q?"))
+    build.add_edge(names, "join")
+    return Scenario("a join of nine", build, APPEND).run(INPUT).moment("stopped")
+
+
+def root_state():
+    build = StateGraph(Annotated[list, operator.add])
+    build.add_node("node_a", lambda state: ["a"])
+    build.add_node("node_b", lambda state: [interrupt("q?")])
+    build.add_edge(START, "node_a")
+    build.add_edge("node_a", "node_b")
+    s = Scenario("state without names", build, {"__root__": "append"})
+    return s.run(["input"]).moment("stopped")
+
+
+def nested():
+    inner = chain(Log, deep=ask("deep?"), deeper=log("deeper"))
+    outer = chain(Log, before=log("before"), sub=inner.compile(), after=log("after"))
+    s = Scenario("subgraph", outer, APPEND, subgraphs={"sub": inner})
+    s.run(INPUT).moment("the subgraph waits")
+    return s.run(Command(resume="yes")).moment("finished")
+
+
+class Chat(TypedDict):
+    messages: Annotated[list, add_messages]
+
+
+def chat():
+    s = Scenario("messages", chain(
+        Chat,
+        model=lambda state: {"messages": [AIMessage("hello", id="2")]},
+        cut=lambda state: {"messages": [RemoveMessage("1"), HumanMessage("instead", id="3")]},
+        ask=lambda state: {"messages": interrupt("q?")},
+    ), {"messages": "add_messages"})
+    return s.run({"messages": [HumanMessage("hi", id="1")]}).moment("stopped")
+
+
+# --- delta channels ----------------------------------------------------------
+
+
+def extend(state, writes):
+    return state + [item for write in writes for item in write]
+
+
+class Delta(TypedDict):
+    foo: str
+    bar: Annotated[list, DeltaChannel(extend, snapshot_frequency=3)]
+    messages: Annotated[list, DeltaChannel(_messages_delta_reducer)]
+
+
+DELTAS = {"bar": "append", "messages": "delta_messages"}
+
+
+def say(name):
+    return lambda state: {"foo": name, "bar": [name], "messages": [AIMessage(name, id=f"{name}-{len(state['bar'])}")]}
+
+
+def delta_graph():
+    return chain(Delta, node_a=say("a"), node_b=say("b"), node_c=only_bar("c"))
+
+
+DELTA_INPUT = {"foo": "", "bar": ["in"], "messages": [HumanMessage("hi", id="h")]}
+
+
+def delta():
+    s = Scenario("delta channels", delta_graph(), DELTAS)
+    s.run(DELTA_INPUT).moment("one run")
+    s.run(DELTA_INPUT)
+    s.run({"messages": [RemoveMessage("a-1")]}).moment("three runs")
+    return s
+
+
+def delta_overwrite():
+    s = Scenario("delta channels overwritten", chain(
+        Delta, node_a=say("a"), node_b=lambda state: {"bar": Overwrite(["fresh"])}, node_c=only_bar("c"),
+        node_d=only_bar("d")), DELTAS)
+    return s.run(DELTA_INPUT).moment("finished")
+
+
+def delta_exit():
+    s = Scenario("delta channels saved on exit", delta_graph(), DELTAS)
+    s.run(DELTA_INPUT, durability="exit").moment("one run")
+    return s.run(DELTA_INPUT, durability="exit").moment("two runs")
+
+
+def delta_parallel():
+    build = StateGraph(Delta)
+    for name in ("z", "a", "m"):
+        build.add_node(name, only_bar(name))
+        build.add_edge(START, name)
+    build.add_node("last", ask("q?"))
+    build.add_edge(["z", "a", "m"], "last")
+    return Scenario("delta channels written in parallel", build, DELTAS).run(DELTA_INPUT).moment("stopped")
+
+
+# --- updates -----------------------------------------------------------------
+
+
+def updates():
+    s = Scenario("updates", chain(Log, node_a=log("a"), node_b=log("b"), node_c=log("c")), APPEND)
+    s.update("a new thread", {"foo": "new", "bar": ["new"]}, next=["node_a"])
+    s.run(None)
+    s.update("the head of a finished thread", {"bar": ["u"]}, "node_c")
+    s.update("as the node that ran last", {"foo": "v"}, "node_b", next=["node_c"])
+    past = s.before("node_b")
+    s.update("a past checkpoint", {"foo": "w", "bar": ["w"]}, "node_a", config=past, next=["node_b"])
+    s.moment("updated").run(None).moment("gone on from the branch")
+    past = s.before("node_b")
+    s.update("a past checkpoint as its last node", {"foo": "x"}, config=past, next=["node_b"])
+    s.update("all tasks are dropped", None, END)
+    s.update("overwriting", {"bar": Overwrite(["over"])}, "node_a", next=["node_b"])
+    s.update("as input", {"foo": "i"}, "__input__")
+    return s.moment("finished")
+
+
+def updates_of_waiting():
+    s = Scenario("updates of a waiting thread", diamond(log("left"), ask("q?")), APPEND)
+    s.run(INPUT)
+    s.update("as the node that waits", {"bar": ["u"]}, "right")
+    s.run(INPUT).moment("again waiting")
+    s.update("all tasks are dropped", None, END)
+    return s.moment("finished")
+
+
+def updates_with_sends():
+    s = Scenario("updates that send", fan_out(lambda state: {"bar": [interrupt(state["n"])]}), APPEND)
+    s.run(INPUT)
+    s.update("as the node that sends", {"bar": ["u"]}, "plan", sends=[Send("work", {"n": n}) for n in range(3)])
+    return s.moment("sent")
+
+
+def updates_of_deltas():
+    s = Scenario("updates of delta channels", delta_graph(), DELTAS)
+    s.run(DELTA_INPUT)
+    s.update("the head", {"bar": ["u"]}, "node_c")
+    s.update("the head with a snapshot due", {"bar": ["v"], "messages": [AIMessage("v", id="v")]}, "node_c")
+    s.update("the head without a delta", {"foo": "w"}, "node_c")
+    s.update("overwriting", {"bar": Overwrite(["over"])}, "node_c")
+    s.run(DELTA_INPUT)
+    past = s.before("node_b")
+    s.update("a past checkpoint", {"bar": ["w"]}, "node_a", config=past, next=["node_b"])
+    s.moment("branched").run(None).moment("gone on from the branch")
+    past = s.before("node_a")
+    s.update("a past checkpoint without a delta", {"foo": "x"}, "__start__", config=past, next=["node_a"])
+    s.update("the branch", {"bar": ["y"]}, "node_a", next=["node_b"])
+    s.run(None).moment("finished")
+    first = s.history()[-1].config
+    s.update("the very first checkpoint", {"foo": "z"}, "__start__", config=first, next=["node_a"])
+    s.run(None).moment("gone on from the first")
+    return s
+
+
+# --- message reducers --------------------------------------------------------
+
+
+def reducer_cases():
+    human, ai = HumanMessage("h", id="1"), AIMessage("a", id="2")
+    cases = {
+        "append": ([human], [ai]),
+        "a single message": ([human], ai),
+        "replace by id": ([human, ai], [HumanMessage("new", id="1")]),
+        "replace and append": ([human, ai], [ToolMessage("t", tool_call_id="c", id="3"), AIMessage("b", id="2")]),
+        "remove": ([human, ai], [RemoveMessage("1")]),
+        "remove and write again": ([human, ai], [RemoveMessage("1"), HumanMessage("again", id="1")]),
+        "write and remove": ([human], [AIMessage("a", id="2"), RemoveMessage("2")]),
+        "remove one that is not there": ([human], [RemoveMessage("9")]),
+        "remove all": ([human, ai], [AIMessage("x", id="3"), RemoveMessage("__remove_all__"), AIMessage("y", id="4")]),
+        "remove all twice": ([human], [RemoveMessage("__remove_all__"), ai, RemoveMessage("__remove_all__")]),
+        "the same id twice": ([], [HumanMessage("one", id="1"), HumanMessage("two", id="1")]),
+        "a chunk": ([human], [AIMessageChunk("piece", id="2")]),
+        "dicts": ([human], [{"role": "assistant", "content": "d", "id": "2"}, {"type": "system", "content": "s", "id": "3"}]),
+        "a dict with tool fields": ([], [{"role": "tool", "content": "t", "tool_call_id": "c", "id": "3"}]),
+        "a developer": ([], [{"role": "developer", "content": "d", "id": "5"}]),
+        "empty": ([], []),
+    }
+    for name, (left, right) in cases.items():
+        case = {"name": name, "current": typed(left), "update": typed(right)}
+        for reducer, apply in (("add_messages", add_messages), ("delta_messages", lambda a, b: _messages_delta_reducer(a, [b]))):
+            try:
+                case[reducer] = typed(apply(list(left), list(right) if isinstance(right, list) else right))
+            except ValueError as error:
+                case[reducer + "_error"] = str(error)
+        yield case
+
+
+SCENARIOS = [
+    sequential, breakpoint_before, parallel, deferred, deferred_node, one_of_two_fails, one_of_two_asks, both_ask,
+    null_writes, conditional, send, write_twice, wide, root_state, nested, chat, delta, delta_overwrite, delta_exit,
+    delta_parallel, updates, updates_of_waiting, updates_with_sends, updates_of_deltas,
+]
+
+
+def main():
+    here = pathlib.Path(__file__).parent
+    versions = {name: importlib.metadata.version(name) for name in ("langchain-core", "langgraph", "langgraph-checkpoint")}
+    golden = {"versions": versions, "scenarios": [make().dump() for make in SCENARIOS]}
+    (here / "langgraph.json").write_text(json.dumps(golden, separators=(",", ":")) + "\n")
+    (here / "reducers.json").write_text(json.dumps(list(reducer_cases()), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@
 --                        target would meet the versions of the old branch, and lose its values to them.
 -- The parent is the target. One case differs: where the target's own writes went to a delta channel, a child's state would
 -- include them, so the branch becomes the target's sibling, under the same parent; that is how LangGraph copies, too.
--- Locks: the thread (lock_thread), the rows it writes. Errors: LG001 when the target does not exist; LG002.
+-- Locks: the thread (lock_thread), the target's row against removal, the rows it writes. Errors: LG001 when the target does not exist; LG002.
 create or replace function @extschema@.fork_checkpoint(
   p_thread_id text,
   p_checkpoint_ns text,
@@ -45,11 +45,13 @@ begin
     perform @extschema@.reject_argument('metadata', 'It is not a JSON object.', 'Pass {} when there is none.');
   end if;
 
-  -- Neither a prune nor another fork may come between reading the target and saving the branch.
+  -- Neither a prune nor another fork may come between reading the target and saving the branch. The lock on the row tells a
+  -- transaction whose snapshot is older than such a prune that the target is gone.
   perform @extschema@.lock_thread(p_thread_id);
   select * into v_target
   from @extschema@.checkpoints c
-  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id;
+  where c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = p_checkpoint_id
+  for key share;
   if not found then
     perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
   end if;

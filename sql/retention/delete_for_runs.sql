@@ -38,13 +38,14 @@ begin
     select coalesce(array_agg(c.checkpoint_ns), '{}'), coalesce(array_agg(c.checkpoint_id), '{}')
     into v_namespaces, v_ids
     from @extschema@.checkpoints c
-    where c.thread_id = delete_for_runs.thread_id and c.metadata ->> 'run_id' = any (p_run_ids);
+    where c.thread_id = delete_for_runs.thread_id
+      and c.metadata -> 'run_id' in (select to_jsonb(r.run_id) from unnest(p_run_ids) r (run_id));
     select coalesce(array_agg(g.checkpoint_ns), '{}'), coalesce(array_agg(g.checkpoint_id), '{}')
     into v_going_ns, v_going_ids
     from @extschema@.removable_checkpoints(thread_id, v_namespaces, v_ids) g;
     select r.bytes, cardinality(v_ids) - r.checkpoints, r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes
     into bytes, kept, checkpoints, checkpoint_blobs, checkpoint_writes
-    from @extschema@.remove_checkpoints(thread_id, v_namespaces, v_going_ns, v_going_ids, p_dry_run) r;
+    from @extschema@.remove_checkpoints(thread_id, v_namespaces, v_going_ns, v_going_ids, '{}', p_dry_run) r;
     return next;
   end loop;
 end

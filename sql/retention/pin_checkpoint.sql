@@ -1,5 +1,6 @@
--- Pins a checkpoint: no retention and no deletion removes it or what it needs, until it is unpinned. Pinning again changes
--- the reason.
+-- Pins a checkpoint: no retention and no deletion removes it or what it needs, until it is unpinned. One of the root graph
+-- also holds the newest checkpoint of each subgraph's call that it made, so that it can be resumed there. Pinning again
+-- changes the reason.
 -- Locks: the checkpoint's row against removal; the pin. Errors: LG001; LG002.
 create or replace function @extschema@.pin_checkpoint(
   p_thread_id text,

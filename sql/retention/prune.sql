@@ -1,7 +1,8 @@
 -- Prunes threads, and says for each what went, or with p_dry_run what would go. Threads that do not exist are no error.
 --   'keep_latest'  keeps the p_keep newest checkpoints of each namespace; with p_keep_heads also those from which no other
---                  continues, so that every branch can still be resumed. The namespaces of a subgraph's calls go whole
---                  with the checkpoint of the root graph that made the call
+--                  continues, so that every branch can still be resumed. The namespace of a subgraph's call goes whole
+--                  with the checkpoint of the root graph that made the call, and also where that checkpoint does not
+--                  exist and the root graph has saved a newer one than the call did: nothing can resume it
 --   'delete'       keeps nothing
 -- Whatever the strategy, what is pinned stays, and so does what something that stays needs to read back as before: see
 -- removable_checkpoints. 'keep_latest' also keeps a branch that waits for a human. The column kept counts what was
@@ -40,7 +41,8 @@ begin
         p_keep_heads),
       'strategy is "keep_latest" or "delete"; keep is at least 1; no argument may be null.');
   end if;
-  for thread_id in select distinct u.thread_id from unnest(p_thread_ids) u (thread_id) order by 1 loop
+  -- In the order in which lock_threads_to_copy locks, whatever the language of the database.
+  for thread_id in select distinct u.thread_id collate "C" from unnest(p_thread_ids) u (thread_id) order by 1 loop
     perform @extschema@.lock_thread(thread_id);
     select r.bytes, r.kept, r.checkpoints, r.checkpoint_blobs, r.checkpoint_writes
     into bytes, kept, checkpoints, checkpoint_blobs, checkpoint_writes

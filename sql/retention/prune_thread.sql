@@ -33,7 +33,7 @@ declare
   v_given_ids text[];
   v_going_ns text[];
   v_going_ids text[];
-  v_whole boolean;
+  v_whole_ns text[];       -- namespaces of which nothing is to stay
 begin
   with heads as (
     select c.checkpoint_ns, c.checkpoint_id
@@ -84,18 +84,27 @@ begin
   select coalesce(array_agg(g.checkpoint_id), '{}') into v_roots_to_go
   from @extschema@.removable_checkpoints(p_thread_id, v_given_ns, v_given_ids) g;
 
-  -- A subgraph's call goes with the root checkpoint that made it, waiting or not: nothing can resume it any more.
+  -- A subgraph's call goes with the root checkpoint that made it, waiting or not: nothing can resume it any more. One whose
+  -- root checkpoint does not exist may be about to be saved, as long as the root graph has saved nothing newer.
   with calls as (
-    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.metadata -> 'parents' ->> '' as root
+    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.checkpoint_id, c.metadata -> 'parents' ->> '' as root
     from @extschema@.checkpoints c
     where c.thread_id = p_thread_id and c.checkpoint_ns like '%:%'
     order by c.checkpoint_ns, c.checkpoint_id desc
   ), finished as (
     select k.checkpoint_ns
     from calls k
-    join unnest(v_roots_to_go) r (checkpoint_id) on r.checkpoint_id = k.root
+    left join unnest(v_all_ns, v_all_ids) r (checkpoint_ns, checkpoint_id)
+      on r.checkpoint_ns = '' and r.checkpoint_id = k.root
+    where k.root = any (v_roots_to_go)
+      or r.checkpoint_id is null
+        and k.root is not null
+        and k.checkpoint_id < (select max(n.checkpoint_id) from @extschema@.checkpoints n
+          where n.thread_id = p_thread_id and n.checkpoint_ns = '')
   )
-  select array_agg(u.checkpoint_ns), array_agg(u.checkpoint_id) into v_given_ns, v_given_ids
+  select array_agg(u.checkpoint_ns), array_agg(u.checkpoint_id),
+    case when p_all then v_namespaces else (select array_agg(f.checkpoint_ns) from finished f) end
+  into v_given_ns, v_given_ids, v_whole_ns
   from unnest(v_all_ns, v_all_ids, v_to_go) u (checkpoint_ns, checkpoint_id, to_go)
   left join finished f on f.checkpoint_ns = u.checkpoint_ns
   where u.checkpoint_ns <> '' and (u.to_go or f.checkpoint_ns is not null);
@@ -108,8 +117,7 @@ begin
     select s.checkpoint_ns, s.checkpoint_id
     from @extschema@.removable_checkpoints(p_thread_id, v_given_ns, v_given_ids) s
   ) g;
-  v_whole := p_all and cardinality(v_going_ids) = coalesce(cardinality(v_all_ids), 0);
-  if v_whole and not p_dry_run then
+  if p_all and not p_dry_run and cardinality(v_going_ids) = coalesce(cardinality(v_all_ids), 0) then
     delete from @extschema@.thread_ttls t where t.thread_id = p_thread_id;
   end if;
 
@@ -121,7 +129,8 @@ begin
            select from unnest(v_all_ns, v_all_ids, v_to_go) u (checkpoint_ns, checkpoint_id, to_go)
            where u.to_go and u.checkpoint_ns = g.checkpoint_ns and u.checkpoint_id = g.checkpoint_id))
       - r.checkpoints
-  from @extschema@.remove_checkpoints(p_thread_id, coalesce(v_namespaces, '{}'), v_going_ns, v_going_ids, p_dry_run, v_whole) r;
+  from @extschema@.remove_checkpoints(p_thread_id, coalesce(v_namespaces, '{}'), v_going_ns, v_going_ids,
+    coalesce(v_whole_ns, '{}'), p_dry_run) r;
 end
 $fn$;
 

@@ -1,5 +1,6 @@
 -- Which of the given checkpoints of a thread can go without changing what any other reads back. Those that are pinned stay
--- (unless p_ignore_pins), and so does every checkpoint that one which stays depends on:
+-- (unless p_ignore_pins), with the newest checkpoint of each subgraph's call that a pinned one of the root graph made, and so
+-- does every checkpoint that one which stays depends on:
 --   its parent, while it does not keep a delta channel's value itself and an ancestor contributes to it (a stored value
 --   or a write); the parent then depends on its own parent in the same way, up to the last that contributes
 --   its parent, if it is older than format 4 and the parent's tasks sent packets
@@ -56,6 +57,17 @@ begin
       select p.checkpoint_id
       from @extschema@.checkpoint_pins p
       where p.thread_id = p_thread_id and p.checkpoint_ns = v_ns and not p_ignore_pins
+      union
+      select n.checkpoint_id
+      from (
+        select c.checkpoint_id, c.metadata -> 'parents' ->> '' as root
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id and c.checkpoint_ns = v_ns and v_ns like '%:%'
+        order by c.checkpoint_id desc
+        limit 1
+      ) n
+      join @extschema@.checkpoint_pins p
+        on p.thread_id = p_thread_id and p.checkpoint_ns = '' and p.checkpoint_id = n.root and not p_ignore_pins
     )
     select array_agg(c.checkpoint_id order by c.n), array_agg(p.n order by c.n),
       array_agg(g.checkpoint_id is null or i.checkpoint_id is not null order by c.n),

@@ -1,16 +1,18 @@
 -- Removes checkpoints of a thread with their writes, and the blobs to which no other refers. A child that stays gets an
 -- honest null as parent. Only what removable_checkpoints returned may be given here. With p_dry_run it removes nothing and
--- counts the same. p_whole_thread takes writes along whose checkpoint was never saved.
--- Writes go by the checkpoint they belong to, because a runtime may save writes before their checkpoint.
+-- counts the same.
+-- Writes go by the checkpoint they belong to, because a runtime may save writes before their checkpoint; in p_whole_namespaces
+-- those whose checkpoint does not exist go, too, unless one that stays names it as its parent and is old enough to look for
+-- packets there (see pending_sends).
 -- p_namespaces are all that were looked at; blobs that nothing refers to go from all of these.
--- Locks: the rows it removes. Errors: none of its own.
+-- Locks: the rows it removes. Errors: LG002 where the transaction may not see what was saved since it began.
 create or replace function @extschema@.remove_checkpoints(
   p_thread_id text,
   p_namespaces text[],
   p_going_namespaces text[],
   p_going_ids text[],
-  p_dry_run boolean,
-  p_whole_thread boolean default false
+  p_whole_namespaces text[],
+  p_dry_run boolean
 )
 returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint)
 language plpgsql
@@ -24,11 +26,29 @@ set enable_nestloop = off
 as $fn$
 #variable_conflict use_column
 begin
+  -- An older snapshot would hide checkpoints and pins that another transaction made before it let go of the thread.
+  if not p_dry_run and current_setting('transaction_isolation') <> 'read committed' then
+    perform @extschema@.reject_argument('isolation level',
+      format('The transaction is %s, and may not see all that was saved and pinned.', current_setting('transaction_isolation')),
+      'Remove checkpoints in a read committed transaction.');
+  end if;
   if p_dry_run then
     return query
     with going as materialized (
       select g.checkpoint_ns, g.checkpoint_id
       from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
+    ), staying as (
+      -- What stays in namespaces that are cleared, and the parents from which it expects packets.
+      select t.checkpoint_ns, n.checkpoint_id
+      from @extschema@.checkpoints t
+      cross join lateral (
+        select t.checkpoint_id
+        union
+        select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
+      ) n
+      where t.thread_id = p_thread_id
+        and t.checkpoint_ns = any (p_whole_namespaces)
+        and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
     ), b as (
       select coalesce(pg_column_size(t.blob), 0) as bytes
       from @extschema@.checkpoint_blobs t
@@ -39,8 +59,10 @@ begin
       select pg_column_size(t.blob) as bytes
       from @extschema@.checkpoint_writes t
       where t.thread_id = p_thread_id
-        and (p_whole_thread and t.checkpoint_ns = any (p_namespaces)
-          or (t.checkpoint_ns, t.checkpoint_id) in (select * from going))
+        and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
+          or t.checkpoint_ns = any (p_whole_namespaces)
+            and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
+              where s.checkpoint_id is not null))
     ), c as (
       select pg_column_size(t.checkpoint) + pg_column_size(t.metadata) as bytes
       from @extschema@.checkpoints t
@@ -57,6 +79,18 @@ begin
   with going as materialized (
     select g.checkpoint_ns, g.checkpoint_id
     from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
+  ), staying as (
+    -- What stays in namespaces that are cleared, and the parents from which it expects packets.
+    select t.checkpoint_ns, n.checkpoint_id
+    from @extschema@.checkpoints t
+    cross join lateral (
+      select t.checkpoint_id
+      union
+      select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
+    ) n
+    where t.thread_id = p_thread_id
+      and t.checkpoint_ns = any (p_whole_namespaces)
+      and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
   ), c as (
     delete from @extschema@.checkpoints t
     where t.thread_id = p_thread_id
@@ -65,8 +99,10 @@ begin
   ), w as (
     delete from @extschema@.checkpoint_writes t
     where t.thread_id = p_thread_id
-      and (p_whole_thread and t.checkpoint_ns = any (p_namespaces)
-        or (t.checkpoint_ns, t.checkpoint_id) in (select * from going))
+      and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
+        or t.checkpoint_ns = any (p_whole_namespaces)
+          and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
+            where s.checkpoint_id is not null))
     returning pg_column_size(t.blob) as bytes
   ), b as (
     delete from @extschema@.checkpoint_blobs t
@@ -91,6 +127,6 @@ begin
 end
 $fn$;
 
-comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) is
+comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], text[], boolean) is
   'Removes checkpoints that can go, with their writes and the blobs nothing else refers to; or counts what that would be.';
-revoke all on function @extschema@.remove_checkpoints(text, text[], text[], text[], boolean, boolean) from public;
+revoke all on function @extschema@.remove_checkpoints(text, text[], text[], text[], text[], boolean) from public;

@@ -2,7 +2,7 @@
 -- with the safety of prune. It goes through all threads in batches and commits after each, so that locks are short and what
 -- is done stays done; one that was stopped, or ran out of p_max_duration, goes on where it was the next time.
 -- One sweep runs at a time: another returns at once, with a notice. A thread that someone prunes or copies is left for the
--- next time. Progress is in notices, and in the row "sweep" of settings.
+-- next time, and so, with a warning, is one that is damaged. Progress is in notices, and in the row "sweep" of settings.
 -- Call it outside a transaction, from psql, pg_cron or a client.
 --   p_batch_size    threads, and store items, a transaction
 --   p_max_duration  when to stop beginning batches; null goes on to the end
@@ -23,6 +23,7 @@ declare
   v_checkpoints bigint := 0;
   v_rows bigint := 0;
   v_bytes bigint := 0;
+  v_walked boolean := false;   -- whether all threads were looked at
   v_done boolean := false;
 begin
   if p_batch_size is null or p_batch_size < 1 or p_max_duration < interval '0' then
@@ -44,18 +45,25 @@ begin
     v_expired := @extschema@.store_sweep(p_batch_size);
     v_items := v_items + v_expired;
     v_last := null;
-    for v_thread in select t from @extschema@.next_threads(v_position, p_batch_size) t loop
+    for v_thread in select t from @extschema@.next_threads(v_position, p_batch_size) t where not v_walked loop
       v_last := v_thread;
       v_threads := v_threads + 1;
       if @extschema@.lock_thread(v_thread, false) then
-        select * into v_removed from @extschema@.sweep_thread(v_thread);
-        v_checkpoints := v_checkpoints + v_removed.checkpoints;
-        v_rows := v_rows + v_removed.checkpoints + v_removed.checkpoint_blobs + v_removed.checkpoint_writes;
-        v_bytes := v_bytes + v_removed.bytes;
+        begin
+          select * into v_removed from @extschema@.sweep_thread(v_thread);
+          v_checkpoints := v_checkpoints + v_removed.checkpoints;
+          v_rows := v_rows + v_removed.checkpoints + v_removed.checkpoint_blobs + v_removed.checkpoint_writes;
+          v_bytes := v_bytes + v_removed.bytes;
+        exception
+          -- One thread whose JSON is not what it should be must not keep all others from being swept.
+          when data_exception or sqlstate 'LG006' then
+            raise warning 'sweep: thread % is damaged and was left alone: % (%)', v_thread, sqlerrm, sqlstate;
+        end;
       end if;
     end loop;
     v_position := coalesce(v_last, '');
-    v_done := v_last is null and v_expired < p_batch_size;
+    v_walked := v_last is null;
+    v_done := v_walked and v_expired < p_batch_size;
 
     insert into @extschema@.settings (key, value)
     values ('sweep', jsonb_build_object('position', v_position, 'started_at', v_started, 'updated_at', clock_timestamp(),

@@ -1,0 +1,64 @@
+"""Runs LangGraph's conformance suite, and tests of our own beside it, against the Go saver.
+
+    conformance.py BRIDGE [GROUP ...]
+
+BRIDGE is the program built from interop/python/bridge. Groups are official, delta, graph; all of them by default.
+Prints `name: N passed, N failed` for each capability and group. The status is 0 only when every test there is ran and
+passed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+
+import delta_history
+import graphs
+import official
+from bridge import Bridge
+from groups import Count
+
+
+async def run_official(bridge: Bridge) -> list[Count]:
+    counts, whole = await official.run(bridge)
+    return [*counts, whole]
+
+
+async def run_delta(bridge: Bridge) -> list[Count]:
+    return [await delta_history.run(bridge)]
+
+
+async def run_graphs(bridge: Bridge) -> list[Count]:
+    return [await graphs.run(bridge)]
+
+
+GROUPS: dict[str, Callable[[Bridge], Awaitable[list[Count]]]] = {
+    "official": run_official,
+    "delta": run_delta,
+    "graph": run_graphs,
+}
+
+
+async def run(bridge: Bridge, names: list[str]) -> bool:
+    good = True
+    for name in names:
+        for count in await GROUPS[name](bridge):
+            count.report()
+            good = good and count.good()
+    return good
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or set(arguments[1:]) - GROUPS.keys():
+        print(f"usage: conformance.py BRIDGE [{' | '.join(GROUPS)}] ...", file=sys.stderr)
+        return 2
+    with Bridge([arguments[0]]) as bridge:
+        server = bridge.greeting
+        print(f"PostgreSQL {server['server_version'] // 10000} (backend: {server['backend']})", flush=True)
+        good = asyncio.run(run(bridge, arguments[1:] or list(GROUPS)))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,2 @@
+async def run(b):
+    raise NotImplementedError

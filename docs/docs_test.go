@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestTheGuideDoesWhatItSays(t *testing.T) {
 				expected, next = output.text, outputEnd
 			}
 		}
-		if printed != "" {
+		if printed = strings.TrimLeft(printed, "\n"); printed != "" {
 			rewritten = append(rewritten, "", "```text")
 			rewritten = append(rewritten, strings.Split(strings.TrimRight(printed, "\n"), "\n")...)
 			rewritten = append(rewritten, "```")
@@ -102,8 +103,11 @@ func psql(t *testing.T, database, session, sql string) string {
 	command := exec.CommandContext(t.Context(), findPsql(t), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
 		"--pset=null=NULL", "--dbname="+database)
 	command.Stdin = strings.NewReader(session + sql)
-	return output(t, command)
+	return strings.Trim(void.ReplaceAllString(output(t, command)+"\n", ""), "\n") + "\n"
 }
+
+// void is the result of a function that returns nothing, which a document leaves out.
+var void = regexp.MustCompile(`(?m)^ \w+\n-+\n\n\(1 row\)\n\n?`)
 
 func shell(t *testing.T, database, commands, script string) string {
 	t.Helper()

@@ -2850,7 +2850,8 @@ revoke all on function @extschema@.lock_thread(text, boolean) from public;
 --                        target would meet the versions of the old branch, and lose its values to them.
 -- The parent is the target. One case differs: where the target's own writes went to a delta channel, a child's state would
 -- include them, so the branch becomes the target's sibling, under the same parent; that is how LangGraph copies, too.
--- Locks: the thread (lock_thread), the target's row against removal, the rows it writes. Errors: LG001 when the target does not exist; LG002.
+-- Locks: the thread (lock_thread), the target's row against removal, the rows it writes. Errors: LG001 when the target does
+-- not exist; LG002.
 create or replace function @extschema@.fork_checkpoint(
   p_thread_id text,
   p_checkpoint_ns text,
@@ -3289,9 +3290,11 @@ revoke all on function @extschema@.removable_checkpoints(text, text[], text[], b
 -- sql/lineage/fork_thread.sql
 
 -- Makes a new thread from one checkpoint of the root graph (the newest when p_checkpoint_id is null): the checkpoint with its
--- values and pending writes, exactly the ancestors it needs to read back the same (see removable_checkpoints), and the
--- namespaces of the subgraph calls that the copied checkpoints made, with what those need. An ancestor that is not needed is
--- not copied: the first that is copied gets a null parent. The target has to be empty. Says what was copied.
+-- values and pending writes, exactly the ancestors it needs to read back the same (see removable_checkpoints), and of
+-- subgraphs, with what those need: the checkpoints of calls that the copied checkpoints made, and of one that keeps its state
+-- between calls (its namespace names no task) the newest that the checkpoint or an ancestor made, or, where that ancestor was
+-- pruned, that is older than the checkpoint. An ancestor that is not needed is not copied: the first that is copied gets a
+-- null parent. The target has to be empty. Says what was copied.
 -- Locks: both threads (lock_thread). Errors: LG001; LG002.
 create or replace function @extschema@.fork_thread(
   p_thread_id text,
@@ -3338,12 +3341,27 @@ begin
   where c.thread_id = p_thread_id and c.checkpoint_ns = '' and g.checkpoint_id is null;
 
   with called as (
-    select c.checkpoint_ns, c.checkpoint_id, r.checkpoint_id is not null as is_wanted
+    select c.checkpoint_ns, c.checkpoint_id, c.metadata -> 'parents' ->> '' as root
     from @extschema@.checkpoints c
-    left join unnest(v_roots) r (checkpoint_id) on r.checkpoint_id = c.metadata -> 'parents' ->> ''
     where c.thread_id = p_thread_id and c.checkpoint_ns <> ''
+  ), memories as (
+    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.checkpoint_id
+    from called c
+    left join @extschema@.ancestors(p_thread_id, '', v_id) a on a.checkpoint_id = c.root
+    left join @extschema@.checkpoints r
+      on r.thread_id = p_thread_id and r.checkpoint_ns = '' and r.checkpoint_id = c.root
+    where c.checkpoint_ns not like '%:%'
+      and (a.checkpoint_id is not null or r.checkpoint_id is null and c.checkpoint_id < v_id)
+    order by c.checkpoint_ns, c.checkpoint_id desc
+  ), wanted as (
+    select c.checkpoint_ns, c.checkpoint_id from called c where c.root = any (v_roots)
+    union
+    select m.checkpoint_ns, m.checkpoint_id from memories m
   ), unwanted as (
-    select array_agg(c.checkpoint_ns) as namespaces, array_agg(c.checkpoint_id) as ids from called c where not c.is_wanted
+    select array_agg(c.checkpoint_ns) as namespaces, array_agg(c.checkpoint_id) as ids
+    from called c
+    left join wanted w on w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id
+    where w.checkpoint_id is null
   )
   select array_agg(s.checkpoint_ns), array_agg(s.checkpoint_id) into v_namespaces, v_ids
   from (
@@ -3733,8 +3751,7 @@ revoke all on function @extschema@.fsck(text, boolean) from public;
 -- honest null as parent. Only what removable_checkpoints returned may be given here. With p_dry_run it removes nothing and
 -- counts the same.
 -- Writes go by the checkpoint they belong to, because a runtime may save writes before their checkpoint; in p_whole_namespaces
--- those whose checkpoint does not exist go, too, unless one that stays names it as its parent and is old enough to look for
--- packets there (see pending_sends).
+-- those whose checkpoint does not exist go, too.
 -- p_namespaces are all that were looked at; blobs that nothing refers to go from all of these.
 -- Locks: the rows it removes. Errors: LG002 where the transaction may not see what was saved since it began.
 create or replace function @extschema@.remove_checkpoints(
@@ -3768,18 +3785,19 @@ begin
     with going as materialized (
       select g.checkpoint_ns, g.checkpoint_id
       from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
-    ), staying as (
-      -- What stays in namespaces that are cleared, and the parents from which it expects packets.
-      select t.checkpoint_ns, n.checkpoint_id
-      from @extschema@.checkpoints t
-      cross join lateral (
-        select t.checkpoint_id
-        union
-        select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
-      ) n
-      where t.thread_id = p_thread_id
-        and t.checkpoint_ns = any (p_whole_namespaces)
-        and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
+    ), written as materialized (
+      -- Whose writes go.
+      select * from going
+      union all
+      (
+        select t.checkpoint_ns, t.checkpoint_id
+        from @extschema@.checkpoint_writes t
+        where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+        except
+        select t.checkpoint_ns, t.checkpoint_id
+        from @extschema@.checkpoints t
+        where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+      )
     ), b as (
       select coalesce(pg_column_size(t.blob), 0) as bytes
       from @extschema@.checkpoint_blobs t
@@ -3790,10 +3808,7 @@ begin
       select pg_column_size(t.blob) as bytes
       from @extschema@.checkpoint_writes t
       where t.thread_id = p_thread_id
-        and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
-          or t.checkpoint_ns = any (p_whole_namespaces)
-            and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
-              where s.checkpoint_id is not null))
+        and (t.checkpoint_ns, t.checkpoint_id) in (select * from written)
     ), c as (
       select pg_column_size(t.checkpoint) + pg_column_size(t.metadata) as bytes
       from @extschema@.checkpoints t
@@ -3810,18 +3825,19 @@ begin
   with going as materialized (
     select g.checkpoint_ns, g.checkpoint_id
     from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
-  ), staying as (
-    -- What stays in namespaces that are cleared, and the parents from which it expects packets.
-    select t.checkpoint_ns, n.checkpoint_id
-    from @extschema@.checkpoints t
-    cross join lateral (
-      select t.checkpoint_id
-      union
-      select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
-    ) n
-    where t.thread_id = p_thread_id
-      and t.checkpoint_ns = any (p_whole_namespaces)
-      and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
+  ), written as materialized (
+    -- Whose writes go.
+    select * from going
+    union all
+    (
+      select t.checkpoint_ns, t.checkpoint_id
+      from @extschema@.checkpoint_writes t
+      where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+      except
+      select t.checkpoint_ns, t.checkpoint_id
+      from @extschema@.checkpoints t
+      where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+    )
   ), c as (
     delete from @extschema@.checkpoints t
     where t.thread_id = p_thread_id
@@ -3830,10 +3846,7 @@ begin
   ), w as (
     delete from @extschema@.checkpoint_writes t
     where t.thread_id = p_thread_id
-      and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
-        or t.checkpoint_ns = any (p_whole_namespaces)
-          and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
-            where s.checkpoint_id is not null))
+      and (t.checkpoint_ns, t.checkpoint_id) in (select * from written)
     returning pg_column_size(t.blob) as bytes
   ), b as (
     delete from @extschema@.checkpoint_blobs t

@@ -417,7 +417,7 @@ func TestPutWritesRefusesArguments(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	null := []*string{nil}
-	var index []*int32 = []*int32{nil}
+	index := []*int32{nil}
 	for name, c := range map[string]struct {
 		replaced pgx.NamedArgs
 		detail   string
@@ -670,8 +670,13 @@ func TestGetCheckpoint(t *testing.T) {
 		t.Parallel()
 		put(t, db, pgx.NamedArgs{"thread": "writes"})
 		for _, task := range []pgx.NamedArgs{
-			{"task": "b", "path": "2"}, {"task": "c", "path": "1"}, {"task": "a", "path": "2"}, {"task": "z", "path": ""},
-			{"task": "B", "path": "2"}, {"task": "a", "path": "2", "id": "c2"}, {"task": "a", "path": "2", "ns": "sub"},
+			{"task": "b", "path": "2"},
+			{"task": "c", "path": "1"},
+			{"task": "a", "path": "2"},
+			{"task": "z", "path": ""},
+			{"task": "B", "path": "2"},
+			{"task": "a", "path": "2", "id": "c2"},
+			{"task": "a", "path": "2", "ns": "sub"},
 		} {
 			exec(t, db, putWritesSQL, writesArgs([]string{"x", "__interrupt__", "y"}, pgx.NamedArgs{"thread": "writes"}, task))
 		}
@@ -844,6 +849,26 @@ func TestListCheckpoints(t *testing.T) {
 	}
 }
 
+func TestListCheckpointsOfOneIDInManyNamespacesAreInTheOrderOfThese(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	exec(t, db, `
+		insert into langgraph.checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint)
+		select 't', 'sub:' || to_char(n, 'FM000'), 'c' || n % 3, '{}' from generate_series(1, 90) n`)
+	var want []string
+	for _, id := range []int{2, 1, 0} {
+		for n := 1; n <= 90; n++ {
+			if n%3 == id {
+				want = append(want, fmt.Sprintf("sub:%03d/c%d", n, id))
+			}
+		}
+	}
+	for _, limit := range []int{1, 7, 29, 30, 31, 89, 90} {
+		require.Equal(t, want[:limit], column[string](t, db, `
+			select checkpoint_ns || '/' || checkpoint_id from langgraph.list_checkpoints('t', p_limit => $1)`, limit))
+	}
+}
+
 func TestListCheckpointsRefusesArguments(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -1012,6 +1037,36 @@ func TestNewCheckpointID(t *testing.T) {
 	}
 	require.Equal(t, 0x3ffe, uuid.MustParse(value[string](t, db, "select langgraph.new_checkpoint_id()")).ClockSequence(), "-2 without a step")
 	require.Equal(t, 0x3ffe, uuid.MustParse(value[string](t, db, "select langgraph.new_checkpoint_id(null)")).ClockSequence())
+}
+
+func TestNewCheckpointIDSortsAboveAnother(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	above := func(t *testing.T, id any) string {
+		t.Helper()
+		return value[string](t, db, "select langgraph.new_checkpoint_id(5, $1)", id)
+	}
+	const ahead = "ff000000-ffff-6fff-bfff-ffffffffffff"
+	t.Run("of a clock ahead", func(t *testing.T) {
+		t.Parallel()
+		got := above(t, ahead)
+		require.Regexp(t, "^ff000001-0000-6000-8005-", got, "by one tick")
+		require.Greater(t, above(t, got), got)
+	})
+	for name, id := range map[string]any{
+		"of the past":        "1ec00000-0000-6000-8000-000000000000",
+		"that does not sort": "ff000000-ffff-4fff-bfff-ffffffffffff",
+		"that is no UUID":    "zzz",
+		"that is null":       nil,
+	} {
+		t.Run("but takes the time of now above one "+name, func(t *testing.T) {
+			t.Parallel()
+			before := value[time.Time](t, db, "select clock_timestamp()")
+			at := timeOf(uuid.MustParse(above(t, id)))
+			require.False(t, at.Before(before))
+			require.False(t, at.After(value[time.Time](t, db, "select clock_timestamp()")))
+		})
+	}
 }
 
 // timeOf is the time in a UUID of version 6: 48 bits, the version, 12 bits. (uuid.UUID.Time takes the version for time.)

@@ -375,7 +375,9 @@ func TestThreadTree(t *testing.T) {
 		"one checkpoint": {parents{"c1": ""}, []string{"c1"}, []string{""}, ""},
 		"two roots": {
 			parents{"c1": "", "c2": "", "c3": "c1", "c4": "c2", "c5": "c2"},
-			[]string{"c1", "c3", "c2", "├─ c4", "└─ c5"}, []string{"1", "1", "2", "2.1", "2.2"}, "",
+			[]string{"c1", "c3", "c2", "├─ c4", "└─ c5"},
+			[]string{"1", "1", "2", "2.1", "2.2"},
+			"",
 		},
 		"a missing parent": {
 			parents{"c2": "c1", "c3": "c2", "c4": "lost"}, []string{"c2", "c3", "c4"}, []string{"1", "1", "2"}, "c2 missing parent, c4 missing parent",
@@ -623,7 +625,14 @@ func TestForkCheckpoint(t *testing.T) {
 			requireRefused(t, c.want, attempt(t.Context(), db, forkSQL, forkArgs(pgx.NamedArgs{"thread": "refused"}, c.args)))
 		})
 	}
-	t.Run("refuses to make an id below those of a clock ahead", func(t *testing.T) {
+	t.Run("makes an id above one of a clock ahead", func(t *testing.T) {
+		t.Parallel()
+		const ahead = "ff000000-0000-6fff-bfff-ffffffffffff"
+		put(t, db, pgx.NamedArgs{"thread": "fast", "id": "1-c2"})
+		put(t, db, pgx.NamedArgs{"thread": "fast", "id": ahead})
+		require.Greater(t, fork(t, forkArgs(pgx.NamedArgs{"thread": "fast"})).CheckpointID, ahead)
+	})
+	t.Run("refuses to make an id where none is above", func(t *testing.T) {
 		t.Parallel()
 		put(t, db, pgx.NamedArgs{"thread": "ahead", "id": "1-c2"})
 		put(t, db, pgx.NamedArgs{"thread": "ahead", "id": "ffffffff-ffff-6fff-bfff-ffffffffffff"})
@@ -829,7 +838,7 @@ func TestForkCheckpointOfWritesToADeltaChannelIsASibling(t *testing.T) {
 		"known by its child's snapshot":     {nil, mergeArgs(snapshot, marked("1-c3")), []string{"d"}, "1-c1"},
 		"unless they go to another channel": {pgx.NamedArgs{"metadata": counters}, nil, []string{"m"}, "1-c2"},
 		"unless there are none":             {pgx.NamedArgs{"metadata": counters}, nil, nil, "1-c2"},
-		"unless they are reserved":          {pgx.NamedArgs{"metadata": counters}, nil, []string{"__interrupt__"}, "1-c2"},
+		"unless they are reserved":          {pgx.NamedArgs{"metadata": `{"counters_since_delta_snapshot": {"__interrupt__": [1, 1]}}`}, nil, []string{"__interrupt__"}, "1-c2"},
 		"unless it is true by value":        {marked("1-c2"), nil, []string{"d"}, "1-c2"},
 		"unless nothing is known of it":     {nil, nil, []string{"d"}, "1-c2"},
 	} {

@@ -25,6 +25,11 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
+// beginner is a pool, a connection or a transaction.
+type beginner interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
 // newDatabase connects to a migrated database of the test's own. A statement that hangs fails its test.
 func newDatabase(t *testing.T) *pgxpool.Pool {
 	t.Helper()
@@ -110,7 +115,7 @@ func requireState(t *testing.T, code string, err error) {
 }
 
 // inTx runs do in a transaction that is rolled back.
-func inTx(t *testing.T, db *pgxpool.Pool, do func(pgx.Tx)) {
+func inTx(t *testing.T, db beginner, do func(pgx.Tx)) {
 	t.Helper()
 	tx, err := db.Begin(t.Context())
 	require.NoError(t, err)

@@ -70,10 +70,10 @@ func TestAConnectionStringIsTurnedToAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
 		"postgres://u:p%40ss@h:5433/db?sslmode=disable": "postgres://u:p%40ss@h:5433/other?sslmode=disable",
-		"postgresql://h":                         "postgresql://h/other",
-		"postgres:///db?host=%2Frun%2Fpg&port=6": "postgres:///other?host=%2Frun%2Fpg&port=6",
-		"postgres://h/?dbname=db":                "postgres://h/other",
-		"host=h dbname=db":                       "host=h dbname=db dbname='other'",
+		"postgresql://h":                                           "postgresql://h/other",
+		"postgres:///db?host=%2Frun%2Fpg&port=6":                   "postgres:///other?host=%2Frun%2Fpg&port=6",
+		"postgres://h/?dbname=db":                                  "postgres://h/other",
+		"host=h dbname=db":                                         "host=h dbname=db dbname='other'",
 		"host=/run/pg user=u options='-c search_path=a' port=5433": "host=/run/pg user=u options='-c search_path=a' port=5433 dbname='other'",
 	} {
 		got := withDatabase(dsn, "other")

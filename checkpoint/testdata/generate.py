@@ -2,7 +2,7 @@
 
     python3 -m venv /path/to/venv
     /path/to/venv/bin/pip install -r requirements.txt
-    /path/to/venv/bin/python generate.py            write langgraph.json beside this script
+    /path/to/venv/bin/python generate.py            write langgraph.json.gz beside this script
 
 Each scenario runs a real graph on an InMemorySaver. At each of its moments the
 whole store is dumped as it is (every value as type and base64), together with
@@ -13,6 +13,7 @@ versions differ from run to run; nothing the tests compare depends on them.
 """
 
 import base64
+import gzip
 import importlib.metadata
 import json
 import operator
@@ -150,8 +151,8 @@ class Scenario:
         self.moments.append({"name": name, "store": dump_store(self.saver, self.thread), "snapshots": snapshots})
         return self
 
-    def update(self, name, values, as_node=None, config=None, next=(), sends=()):
-        """`next` and `sends` are what the node's edges do: the tests give them, as nothing stored tells them."""
+    def update(self, name, values, as_node=None, config=None, next=(), sends=(), join=None):
+        """`next`, `sends` and `join` (a channel) are what the node's edges do: nothing stored tells the tests."""
         before = dump_store(self.saver, self.thread)
         config = config or self.config
         written = self.graph.update_state(config, values, as_node)
@@ -159,7 +160,7 @@ class Scenario:
             "name": name, "before": before, "after": dump_store(self.saver, self.thread),
             "id": config["configurable"].get("checkpoint_id", ""),
             "values": None if values is None else typed(values), "as_node": as_node or "",
-            "next": list(next), "sends": typed(list(sends)),
+            "next": list(next), "join": join or "", "sends": typed(list(sends)),
             "written": written["configurable"]["checkpoint_id"],
             "snapshot": dump_snapshot(self.graph.get_state(written), False),
         })
@@ -337,6 +338,17 @@ def fan_out(worker):
     return build
 
 
+def edge_and_join():
+    """The first time the node runs, nobody has arrived at its join, and its task id is that of a graph not known."""
+    build = StateGraph(Log)
+    build.add_node("one", log("one"))
+    build.add_node("two", only_bar("two"))
+    build.add_node("both", ask("q?"))
+    build.add_edge(START, "both")
+    build.add_edge(["one", "two"], "both")
+    return Scenario("a node with an edge and a join", build, APPEND).run(INPUT).moment("stopped")
+
+
 def send():
     def work(state):
         if state["n"] == 1:
@@ -483,7 +495,7 @@ def updates():
 def updates_of_waiting():
     s = Scenario("updates of a waiting thread", diamond(log("left"), ask("q?")), APPEND)
     s.run(INPUT)
-    s.update("as the node that waits", {"bar": ["u"]}, "right")
+    s.update("as the node that waits", {"bar": ["u"]}, "right", join="join:left+right:join")
     s.run(INPUT).moment("again waiting")
     s.update("all tasks are dropped", None, END)
     return s.moment("finished")
@@ -552,7 +564,7 @@ def reducer_cases():
 
 SCENARIOS = [
     sequential, breakpoint_before, parallel, deferred, deferred_node, one_of_two_fails, one_of_two_asks, both_ask,
-    null_writes, conditional, send, write_twice, wide, root_state, nested, chat, delta, delta_overwrite, delta_exit,
+    null_writes, conditional, edge_and_join, send, write_twice, wide, root_state, nested, chat, delta, delta_overwrite, delta_exit,
     delta_parallel, updates, updates_of_waiting, updates_with_sends, updates_of_deltas,
 ]
 
@@ -561,7 +573,8 @@ def main():
     here = pathlib.Path(__file__).parent
     versions = {name: importlib.metadata.version(name) for name in ("langchain-core", "langgraph", "langgraph-checkpoint")}
     golden = {"versions": versions, "scenarios": [make().dump() for make in SCENARIOS]}
-    (here / "langgraph.json").write_text(json.dumps(golden, separators=(",", ":")) + "\n")
+    encoded = json.dumps(golden, separators=(",", ":")).encode()
+    (here / "langgraph.json.gz").write_bytes(gzip.compress(encoded, mtime=0))
     (here / "reducers.json").write_text(json.dumps(list(reducer_cases()), indent=1) + "\n")
 
 

@@ -1,12 +1,12 @@
 """The Go program that holds the saver, and how to call it.
 
-The program answers requests on its standard output as they become ready, so any thread, and any event loop, may call at
-once. See bridge/server.go for the lines that pass.
+Any thread, and any event loop, may call at once; the program answers in the order of the calls. See bridge/server.go for
+the lines that pass.
 """
 
 from __future__ import annotations
 
-import itertools
+import collections
 import json
 import subprocess
 import threading
@@ -63,9 +63,8 @@ class Bridge:
 
     def __init__(self, command: list[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._ids = itertools.count(1)
         self._lock = threading.Lock()
-        self._waiting: dict[int, Future[Any]] = {}
+        self._waiting: collections.deque[Future[Any]] = collections.deque()
         self._ended = False
         greeting = self._process.stdout.readline()
         if not greeting:
@@ -85,20 +84,16 @@ class Bridge:
         future: Future[Any] = Future()
         # Running from the start: a caller that stops waiting does not take the request back.
         future.set_running_or_notify_cancel()
+        # Not ASCII only, so that text which is no Unicode is refused here rather than changed on the way.
+        line = json.dumps({"method": method, "params": params}, ensure_ascii=False, allow_nan=False).encode()
         with self._lock:
             if self._ended:
                 raise BridgeError("the bridge has ended")
-            request_id = next(self._ids)
-            # Not ASCII only, so that text which is no Unicode is refused here rather than changed on the way.
-            line = json.dumps(
-                {"id": request_id, "method": method, "params": params}, ensure_ascii=False, allow_nan=False
-            ).encode()
-            self._waiting[request_id] = future
+            self._waiting.append(future)
             try:
                 self._process.stdin.write(line + b"\n")
                 self._process.stdin.flush()
             except OSError as error:
-                del self._waiting[request_id]
                 raise BridgeError("the bridge has ended") from error
         return future
 
@@ -115,13 +110,13 @@ class Bridge:
         for line in self._process.stdout:
             answer = json.loads(line)
             with self._lock:
-                future = self._waiting.pop(answer["id"])
+                future = self._waiting.popleft()
             if error := answer.get("error"):
                 future.set_exception(KINDS[error["kind"]](error["message"]))
             else:
                 future.set_result(answer["result"])
         with self._lock:
             self._ended = True
-            abandoned, self._waiting = self._waiting, {}
-        for future in abandoned.values():
+            abandoned = list(self._waiting)
+        for future in abandoned:
             future.set_exception(BridgeError("the bridge ended before it answered"))

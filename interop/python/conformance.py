@@ -2,7 +2,7 @@
 
     conformance.py BRIDGE [GROUP ...]
 
-BRIDGE is the program built from interop/python/bridge. Groups are official, delta, graph; all of them by default.
+BRIDGE is the program built from interop/python/bridge. Groups are official, delta, graph, shared; all of them by default.
 Prints `name: N passed, N failed` for each capability and group. The status is 0 only when every test there is ran and
 passed.
 """
@@ -16,8 +16,10 @@ from collections.abc import Awaitable, Callable
 import delta_history
 import graphs
 import official
+import shared
 from bridge import Bridge
 from groups import Count
+from saver import BridgeSaver
 
 
 async def run_official(bridge: Bridge) -> list[Count]:
@@ -26,17 +28,31 @@ async def run_official(bridge: Bridge) -> list[Count]:
 
 
 async def run_delta(bridge: Bridge) -> list[Count]:
-    return [await delta_history.run(bridge)]
+    return [await delta_history.run("delta_channel_history", BridgeSaver(bridge))]
 
 
 async def run_graphs(bridge: Bridge) -> list[Count]:
-    return [await graphs.run(bridge)]
+    return [await graphs.run("graph", lambda serde: BridgeSaver(bridge, serde=serde))]
+
+
+async def run_shared(bridge: Bridge) -> list[Count]:
+    with shared.connect(bridge) as connection:
+        saver = shared.SharedSaver(bridge, connection)
+        return [
+            await delta_history.run("delta_channel_history shared with PostgresSaver", saver, shared=True),
+            await graphs.run(
+                "graph shared with PostgresSaver",
+                lambda serde: shared.SharedSaver(bridge, connection, serde),
+                shared=True,
+            ),
+        ]
 
 
 GROUPS: dict[str, Callable[[Bridge], Awaitable[list[Count]]]] = {
     "official": run_official,
     "delta": run_delta,
     "graph": run_graphs,
+    "shared": run_shared,
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -22,6 +23,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
     get_serializable_checkpoint_metadata,
 )
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from bridge import Bridge
 
@@ -67,15 +69,17 @@ class BridgeSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> Future[Any]:
-        fields = {name: field for name, field in checkpoint.items() if name != "channel_values"}
+        values = checkpoint["channel_values"]
+        plain = {channel: value for channel, value in values.items() if is_json(value)}
         return self.bridge.call(
             "put",
             {
                 "config": place(config),
-                "checkpoint": fields,
+                "checkpoint": {**checkpoint, "channel_values": plain},
                 "channel_values": {
-                    channel: self._dump(value) for channel, value in checkpoint["channel_values"].items()
+                    channel: self._dump(value) for channel, value in values.items() if channel not in plain
                 },
+                "snapshots": [channel for channel, value in values.items() if isinstance(value, _DeltaSnapshot)],
                 "metadata": get_serializable_checkpoint_metadata(config, metadata),
                 "new_versions": new_versions,
             },
@@ -241,6 +245,17 @@ def place(config: RunnableConfig) -> Json:
         "checkpoint_ns": at.get("checkpoint_ns", ""),
         "checkpoint_id": at.get("checkpoint_id"),
     }
+
+
+def is_json(value: Any) -> bool:
+    """Whether a value passes to the Go saver as JSON, which then decides how it is kept, rather than serialized."""
+    if type(value) not in (type(None), bool, int, float, str):
+        return False
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
 
 
 def threads(source: str, target: str) -> Json:

@@ -8,7 +8,8 @@
 --                        target would meet the versions of the old branch, and lose its values to them.
 -- The parent is the target. One case differs: where the target's own writes went to a delta channel, a child's state would
 -- include them, so the branch becomes the target's sibling, under the same parent; that is how LangGraph copies, too.
--- Locks: the thread (lock_thread), the target's row against removal, the rows it writes. Errors: LG001 when the target does not exist; LG002.
+-- Locks: the thread (lock_thread), the target's row against removal, the rows it writes. Errors: LG001 when the target does
+-- not exist; LG002.
 create or replace function @extschema@.fork_checkpoint(
   p_thread_id text,
   p_checkpoint_ns text,

@@ -1,7 +1,9 @@
 -- Makes a new thread from one checkpoint of the root graph (the newest when p_checkpoint_id is null): the checkpoint with its
--- values and pending writes, exactly the ancestors it needs to read back the same (see removable_checkpoints), and the
--- namespaces of the subgraph calls that the copied checkpoints made, with what those need. An ancestor that is not needed is
--- not copied: the first that is copied gets a null parent. The target has to be empty. Says what was copied.
+-- values and pending writes, exactly the ancestors it needs to read back the same (see removable_checkpoints), and of
+-- subgraphs, with what those need: the checkpoints of calls that the copied checkpoints made, and of one that keeps its state
+-- between calls (its namespace names no task) the newest that the checkpoint or an ancestor made, or, where that ancestor was
+-- pruned, that is older than the checkpoint. An ancestor that is not needed is not copied: the first that is copied gets a
+-- null parent. The target has to be empty. Says what was copied.
 -- Locks: both threads (lock_thread). Errors: LG001; LG002.
 create or replace function @extschema@.fork_thread(
   p_thread_id text,
@@ -48,12 +50,27 @@ begin
   where c.thread_id = p_thread_id and c.checkpoint_ns = '' and g.checkpoint_id is null;
 
   with called as (
-    select c.checkpoint_ns, c.checkpoint_id, r.checkpoint_id is not null as is_wanted
+    select c.checkpoint_ns, c.checkpoint_id, c.metadata -> 'parents' ->> '' as root
     from @extschema@.checkpoints c
-    left join unnest(v_roots) r (checkpoint_id) on r.checkpoint_id = c.metadata -> 'parents' ->> ''
     where c.thread_id = p_thread_id and c.checkpoint_ns <> ''
+  ), memories as (
+    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.checkpoint_id
+    from called c
+    left join @extschema@.ancestors(p_thread_id, '', v_id) a on a.checkpoint_id = c.root
+    left join @extschema@.checkpoints r
+      on r.thread_id = p_thread_id and r.checkpoint_ns = '' and r.checkpoint_id = c.root
+    where c.checkpoint_ns not like '%:%'
+      and (a.checkpoint_id is not null or r.checkpoint_id is null and c.checkpoint_id < v_id)
+    order by c.checkpoint_ns, c.checkpoint_id desc
+  ), wanted as (
+    select c.checkpoint_ns, c.checkpoint_id from called c where c.root = any (v_roots)
+    union
+    select m.checkpoint_ns, m.checkpoint_id from memories m
   ), unwanted as (
-    select array_agg(c.checkpoint_ns) as namespaces, array_agg(c.checkpoint_id) as ids from called c where not c.is_wanted
+    select array_agg(c.checkpoint_ns) as namespaces, array_agg(c.checkpoint_id) as ids
+    from called c
+    left join wanted w on w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id
+    where w.checkpoint_id is null
   )
   select array_agg(s.checkpoint_ns), array_agg(s.checkpoint_id) into v_namespaces, v_ids
   from (

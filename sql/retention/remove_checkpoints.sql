@@ -2,8 +2,7 @@
 -- honest null as parent. Only what removable_checkpoints returned may be given here. With p_dry_run it removes nothing and
 -- counts the same.
 -- Writes go by the checkpoint they belong to, because a runtime may save writes before their checkpoint; in p_whole_namespaces
--- those whose checkpoint does not exist go, too, unless one that stays names it as its parent and is old enough to look for
--- packets there (see pending_sends).
+-- those whose checkpoint does not exist go, too.
 -- p_namespaces are all that were looked at; blobs that nothing refers to go from all of these.
 -- Locks: the rows it removes. Errors: LG002 where the transaction may not see what was saved since it began.
 create or replace function @extschema@.remove_checkpoints(
@@ -37,18 +36,19 @@ begin
     with going as materialized (
       select g.checkpoint_ns, g.checkpoint_id
       from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
-    ), staying as (
-      -- What stays in namespaces that are cleared, and the parents from which it expects packets.
-      select t.checkpoint_ns, n.checkpoint_id
-      from @extschema@.checkpoints t
-      cross join lateral (
-        select t.checkpoint_id
-        union
-        select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
-      ) n
-      where t.thread_id = p_thread_id
-        and t.checkpoint_ns = any (p_whole_namespaces)
-        and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
+    ), written as materialized (
+      -- Whose writes go.
+      select * from going
+      union all
+      (
+        select t.checkpoint_ns, t.checkpoint_id
+        from @extschema@.checkpoint_writes t
+        where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+        except
+        select t.checkpoint_ns, t.checkpoint_id
+        from @extschema@.checkpoints t
+        where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+      )
     ), b as (
       select coalesce(pg_column_size(t.blob), 0) as bytes
       from @extschema@.checkpoint_blobs t
@@ -59,10 +59,7 @@ begin
       select pg_column_size(t.blob) as bytes
       from @extschema@.checkpoint_writes t
       where t.thread_id = p_thread_id
-        and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
-          or t.checkpoint_ns = any (p_whole_namespaces)
-            and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
-              where s.checkpoint_id is not null))
+        and (t.checkpoint_ns, t.checkpoint_id) in (select * from written)
     ), c as (
       select pg_column_size(t.checkpoint) + pg_column_size(t.metadata) as bytes
       from @extschema@.checkpoints t
@@ -79,18 +76,19 @@ begin
   with going as materialized (
     select g.checkpoint_ns, g.checkpoint_id
     from unnest(p_going_namespaces, p_going_ids) g (checkpoint_ns, checkpoint_id)
-  ), staying as (
-    -- What stays in namespaces that are cleared, and the parents from which it expects packets.
-    select t.checkpoint_ns, n.checkpoint_id
-    from @extschema@.checkpoints t
-    cross join lateral (
-      select t.checkpoint_id
-      union
-      select t.parent_checkpoint_id where t.checkpoint -> 'v' < '4'
-    ) n
-    where t.thread_id = p_thread_id
-      and t.checkpoint_ns = any (p_whole_namespaces)
-      and (t.checkpoint_ns, t.checkpoint_id) not in (select * from going)
+  ), written as materialized (
+    -- Whose writes go.
+    select * from going
+    union all
+    (
+      select t.checkpoint_ns, t.checkpoint_id
+      from @extschema@.checkpoint_writes t
+      where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+      except
+      select t.checkpoint_ns, t.checkpoint_id
+      from @extschema@.checkpoints t
+      where t.thread_id = p_thread_id and t.checkpoint_ns = any (p_whole_namespaces)
+    )
   ), c as (
     delete from @extschema@.checkpoints t
     where t.thread_id = p_thread_id
@@ -99,10 +97,7 @@ begin
   ), w as (
     delete from @extschema@.checkpoint_writes t
     where t.thread_id = p_thread_id
-      and ((t.checkpoint_ns, t.checkpoint_id) in (select * from going)
-        or t.checkpoint_ns = any (p_whole_namespaces)
-          and (t.checkpoint_ns, t.checkpoint_id) not in (select s.checkpoint_ns, s.checkpoint_id from staying s
-            where s.checkpoint_id is not null))
+      and (t.checkpoint_ns, t.checkpoint_id) in (select * from written)
     returning pg_column_size(t.blob) as bytes
   ), b as (
     delete from @extschema@.checkpoint_blobs t

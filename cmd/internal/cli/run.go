@@ -85,7 +85,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, env Environmen
 	if explain == nil {
 		explain = error.Error
 	}
-	fmt.Fprintf(env.Stderr, "%s: %s\n", root.Name(), message(err, explain))
+	fmt.Fprintf(env.Stderr, "%s: %s\n", root.Name(), message(err, explain, ctx.Err() != nil))
 	var usage UsageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(env.Stderr, "Run \"%s --help\" for usage.\n", cmd.CommandPath())
@@ -95,10 +95,10 @@ func Run(ctx context.Context, root *cobra.Command, args []string, env Environmen
 }
 
 // message adds to an error what the caller of a command can do about it.
-func message(err error, explain func(error) string) string {
+func message(err error, explain func(error) string, cancelled bool) string {
 	var connect *pgconn.ConnectError
 	switch {
-	case errors.Is(err, context.Canceled):
+	case cancelled || errors.Is(err, context.Canceled):
 		return "cancelled: " + explain(err)
 	case errors.As(err, &connect):
 		return explain(err) +

@@ -1,7 +1,8 @@
 // Command bridge serves a pgsaver on its standard input and output, one JSON object a line, so that a Python program can use
 // the Go saver as a LangGraph checkpointer. It is made for LangGraph's own tests: see interop/python/README.md.
 //
-// Values pass as LangGraph's serializer made them, a type and bytes; the bridge does not look into them. It finds or starts
+// Values pass as LangGraph's serializer made them, a type and bytes; the bridge does not look into them. Requests are
+// answered in their order. It finds or starts
 // a Postgres by itself and removes what it started when its input ends; with DATABASE_URL it uses that server, in a database
 // of its own.
 package main
@@ -18,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pgweft/pgweft/pgsaver"
-	"github.com/pgweft/pgweft/serde"
 	"github.com/pgweft/pgweft/testcontainers"
 )
 
@@ -48,7 +48,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	}
 	defer pool.Close()
 
-	server := newServer(pgsaver.New(pool, &pgsaver.Config{Serde: serde.Raw}), out)
+	server := &server{saver: pgsaver.New(pool, &pgsaver.Config{Serde: passThrough{}}), out: out}
 	if err := server.send(greeting{
 		Backend:       postgres.Backend().String(),
 		DatabaseURL:   postgres.TCPConnString(),

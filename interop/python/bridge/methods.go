@@ -113,9 +113,12 @@ func (p *listParams) split() (checkpoint.Config, checkpoint.ListOptions, error) 
 }
 
 type putParams struct {
-	Config      config                        `json:"config"`
-	Checkpoint  *checkpoint.Checkpoint        `json:"checkpoint"`
-	Values      map[string]typed              `json:"channel_values"`
+	Config config `json:"config"`
+	// Checkpoint has the primitives among the channel values, Values the others.
+	Checkpoint *checkpoint.Checkpoint `json:"checkpoint"`
+	Values     map[string]typed       `json:"channel_values"`
+	// Snapshots are the channels whose value is a snapshot of a delta channel.
+	Snapshots   []string                      `json:"snapshots"`
 	Metadata    checkpoint.Metadata           `json:"metadata"`
 	NewVersions map[string]checkpoint.Version `json:"new_versions"`
 }
@@ -126,6 +129,9 @@ func put(ctx context.Context, saver *pgsaver.Saver, params putParams) (any, erro
 	}
 	for channel, v := range params.Values {
 		params.Checkpoint.ChannelValues[channel] = serde.Typed(v)
+	}
+	for _, channel := range params.Snapshots {
+		params.Checkpoint.ChannelValues[channel] = serde.DeltaSnapshot{Value: params.Checkpoint.ChannelValues[channel]}
 	}
 	saved, err := saver.Put(ctx, checkpoint.Config(params.Config), params.Checkpoint, params.Metadata, params.NewVersions)
 	if err != nil {

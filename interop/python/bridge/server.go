@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/pgsaver"
@@ -17,22 +16,19 @@ import (
 // greeting is the first line of the output: requests are answered from now on.
 type greeting struct {
 	Backend string `json:"backend"`
-	// DatabaseURL names the database behind the saver, for clients that also want to look at its tables.
+	// DatabaseURL names the database behind the saver, for clients that also use its tables.
 	DatabaseURL   string `json:"database_url"`
 	ServerVersion int    `json:"server_version"`
 }
 
 // request is a line of the input.
 type request struct {
-	// ID is any number by which the client finds the answer again: requests run at once, answers come as they are ready.
-	ID     int64           `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// response answers one request, with a result or an error.
+// response is a line of the output: the result of a request or an error, in the order of the requests.
 type response struct {
-	ID     int64    `json:"id"`
 	Result any      `json:"result"`
 	Error  *failure `json:"error,omitempty"`
 }
@@ -67,76 +63,66 @@ func newFailure(err error) *failure {
 	return &failure{Kind: "other", Message: err.Error()}
 }
 
+// server answers one request after the other. LangGraph's runtime begins to save something before it knows that what came
+// before is saved, and counts on a saver to keep the order: a later answer to an interrupt replaces an earlier one.
 type server struct {
 	saver *pgsaver.Saver
-
-	mu  sync.Mutex
-	out io.Writer
+	out   io.Writer
 }
 
-func newServer(saver *pgsaver.Saver, out io.Writer) *server { return &server{saver: saver, out: out} }
-
-// serve answers requests until the input ends, and returns once all of them are answered. What cannot be answered, such as
-// a line that is no request, ends it with an error.
+// serve answers requests until the input ends. What cannot be answered, such as a line that is no request, is an error.
 func (s *server) serve(ctx context.Context, in io.Reader) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	requests := make(chan *request)
+	lines, failed := readLines(ctx, in)
+	for {
+		select {
+		case line, open := <-lines:
+			if !open {
+				return <-failed
+			}
+			if err := s.answer(ctx, line); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// readLines reads in the background, because a read cannot be cancelled. Once the lines are closed it says why.
+func readLines(ctx context.Context, in io.Reader) (<-chan []byte, <-chan error) {
+	lines, failed := make(chan []byte), make(chan error, 1)
 	go func() {
-		defer close(requests)
-		if err := read(ctx, in, requests); err != nil {
-			cancel(err)
+		defer close(lines)
+		reader := bufio.NewReader(in)
+		for {
+			line, err := reader.ReadBytes('\n')
+			if err != nil {
+				if errors.Is(err, io.EOF) && len(line) == 0 {
+					err = nil
+				}
+				failed <- err
+				return
+			}
+			select {
+			case lines <- line:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
-
-	var running sync.WaitGroup
-	for open := true; open; {
-		var req *request
-		select {
-		case req, open = <-requests:
-		case <-ctx.Done():
-			open = false
-		}
-		if open {
-			running.Go(func() {
-				if err := s.answer(ctx, req); err != nil {
-					cancel(err)
-				}
-			})
-		}
-	}
-	running.Wait()
-	return context.Cause(ctx)
+	return lines, failed
 }
 
-func read(ctx context.Context, in io.Reader, requests chan<- *request) error {
-	lines := bufio.NewReader(in)
-	for {
-		line, err := lines.ReadBytes('\n')
-		switch {
-		case errors.Is(err, io.EOF) && len(line) == 0:
-			return nil
-		case err != nil:
-			return fmt.Errorf("read a request: %w", err)
-		}
-		req := &request{}
-		if err := decode(line, req); err != nil {
-			return fmt.Errorf("a line is no request: %w", err)
-		}
-		select {
-		case requests <- req:
-		case <-ctx.Done():
-			return nil
-		}
+func (s *server) answer(ctx context.Context, line []byte) error {
+	req := &request{}
+	if err := decode(line, req); err != nil {
+		return fmt.Errorf("a line is no request: %w", err)
 	}
-}
-
-func (s *server) answer(ctx context.Context, req *request) error {
 	result, err := s.call(ctx, req)
 	if err != nil {
-		return s.send(response{ID: req.ID, Error: newFailure(err)})
+		return s.send(response{Error: newFailure(err)})
 	}
-	return s.send(response{ID: req.ID, Result: result})
+	return s.send(response{Result: result})
 }
 
 func (s *server) call(ctx context.Context, req *request) (any, error) {
@@ -153,8 +139,6 @@ func (s *server) send(message any) error {
 	if err != nil {
 		return fmt.Errorf("encode an answer: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if _, err := s.out.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("write an answer: %w", err)
 	}

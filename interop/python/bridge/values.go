@@ -11,7 +11,24 @@ type typed struct {
 	Data []byte `json:"data"`
 }
 
-// value is what a saver with serde.Raw reads; one of the fields is set.
+// passThrough is the saver's serializer. What the client serialized passes as it is, as with serde.Raw. The client's
+// primitives come as they are, so that the saver decides which of them stand in the checkpoint's JSON; those that may not
+// are serialized here.
+type passThrough struct{}
+
+func (passThrough) Dump(v any) (serde.Typed, error) {
+	switch v := v.(type) {
+	case serde.Typed:
+		return serde.Raw.Dump(v)
+	case serde.DeltaSnapshot:
+		return serde.Raw.Dump(v.Value)
+	}
+	return serde.Default().Dump(v)
+}
+
+func (passThrough) Load(v serde.Typed) (any, error) { return serde.Raw.Load(v) }
+
+// value is what such a saver reads; one of the fields is set.
 type value struct {
 	Typed *typed `json:"typed,omitempty"`
 	// Items are the packets that a saver gathers for checkpoints older than format 4.

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/big"
@@ -223,27 +224,28 @@ func idAfter(newest string, step int) string {
 	if id > newest {
 		return id
 	}
-	parsed, err := uuid.Parse(newest)
-	if err != nil || parsed.Version() != 6 || parsed.String() != newest {
-		return newest + "-" + id
+	if later, ok := oneTickLater(newest, id); ok {
+		return later
 	}
-	later := append([]byte{}, parsed[:8]...)
-	for i := 7; i >= 0; i-- {
-		if i == 6 {
-			// The upper half of this byte is the version.
-			if later[6] = 0x60 | (later[6]+1)&0x0f; later[6] != 0x60 {
-				break
-			}
-			continue
-		}
-		if later[i]++; later[i] != 0 {
-			break
-		}
+	return newest + "-" + id
+}
+
+// oneTickLater is a UUID of version 6 with the time of one and the rest of another.
+func oneTickLater(newest, id string) (string, bool) {
+	time, err := uuid.Parse(newest)
+	if err != nil || time.Version() != 6 || time.String() != newest {
+		return "", false
 	}
-	copy(parsed[:8], later)
-	random, err := uuid.Parse(id)
-	if err == nil {
-		copy(parsed[8:], random[8:])
+	later, err := uuid.Parse(id)
+	if err != nil {
+		return "", false
 	}
-	return parsed.String()
+	// The upper half of the last two bytes of the time is the version.
+	ticks := binary.BigEndian.Uint64(time[:8])
+	ticks = ticks>>16<<12 | ticks&0xfff
+	if ticks++; ticks>>60 != 0 {
+		return "", false
+	}
+	binary.BigEndian.PutUint64(later[:8], ticks>>12<<16|0x6000|ticks&0xfff)
+	return later.String(), true
 }

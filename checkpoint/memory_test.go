@@ -91,11 +91,14 @@ func (m *memory) list(ctx context.Context, config checkpoint.Config,
 	defer m.mu.Unlock()
 	wanted, err := json.Marshal(options.Filter)
 	var filter checkpoint.Metadata
-	if err := errors.Join(ctx.Err(), err, filter.UnmarshalJSON(wanted)); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if options.Limit < 0 {
-		return nil, refuse("limit %d", options.Limit)
+	if err != nil || options.Limit < 0 {
+		return nil, refuse("filter %v, limit %d: %v", options.Filter, options.Limit, err)
+	}
+	if err := filter.UnmarshalJSON(wanted); err != nil {
+		return nil, err
 	}
 	keys := slices.SortedFunc(maps.Keys(m.states), func(a, b checkpoint.Config) int {
 		return cmp.Or(-strings.Compare(a.CheckpointID, b.CheckpointID), strings.Compare(a.Namespace, b.Namespace),
@@ -251,7 +254,7 @@ func (m *memory) newBlobs(key checkpoint.Config, cp *checkpoint.Checkpoint,
 		}
 		typed, err := serde.Default().Dump(value)
 		if err != nil {
-			return nil, err
+			return nil, refuse("channel %q: %v", channel, err)
 		}
 		place := blobKey{key.ThreadID, key.Namespace, channel, version.String()}
 		if held, ok := m.blobs[place]; ok && !sameTyped(held, typed) {
@@ -284,7 +287,7 @@ func (m *memory) PutWrites(ctx context.Context, config checkpoint.Config, writes
 	for i, write := range writes {
 		typed, err := serde.Default().Dump(write.Value)
 		if err != nil {
-			return err
+			return refuse("write %d: %v", i, err)
 		}
 		added := savedWrite{checkpoint.Write{
 			TaskID: taskID, TaskPath: taskPath, Channel: write.Channel, Index: cmp.Or(reserved[write.Channel], i),

@@ -34,7 +34,9 @@ create table @extschema@.checkpoints (
   primary key (thread_id, checkpoint_ns, checkpoint_id)
 ) with (fillfactor = 90);
 
-create index checkpoints_checkpoint_id_idx on @extschema@.checkpoints (checkpoint_id);
+-- An expression, so that no other query can choose it: the planner takes a checkpoint_id alone for unique, which it is not
+-- where threads were copied.
+create index checkpoints_checkpoint_id_idx on @extschema@.checkpoints ((checkpoint_id || ''));
 create index checkpoints_created_at_idx on @extschema@.checkpoints (created_at);
 create index checkpoints_metadata_idx on @extschema@.checkpoints using gin (metadata jsonb_path_ops);
 

@@ -1386,23 +1386,24 @@ begin
       order by c.checkpoint_id desc, c.checkpoint_ns
       limit p_limit;
   elsif p_filter is null then
+    -- The expression of the index that orders all threads; see checkpoints_checkpoint_id_idx.
     open v_page for
       select *
       from @extschema@.checkpoints c
-      where c.checkpoint_id between v_from and v_to
-        and c.checkpoint_id < v_below
+      where c.checkpoint_id || '' between v_from and v_to
+        and c.checkpoint_id || '' < v_below
         and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id desc
+      order by c.checkpoint_id || '' desc
       limit p_limit;
   else
     open v_page for
       select *
       from @extschema@.checkpoints c
       where c.metadata @> p_filter
-        and c.checkpoint_id between v_from and v_to
-        and c.checkpoint_id < v_below
+        and c.checkpoint_id || '' between v_from and v_to
+        and c.checkpoint_id || '' < v_below
         and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id desc
+      order by c.checkpoint_id || '' desc
       limit p_limit;
   end if;
 
@@ -2178,8 +2179,8 @@ begin
     case when a.is_value is null then 'added' when b.is_value is null then 'removed' else 'changed' end,
     v_a -> 'channel_versions' ->> channel, v_b -> 'channel_versions' ->> channel,
     length(a.blob), length(b.blob),
-    coalesce(a.inline_value, @extschema@.value_to_jsonb(a.type, a.blob)),
-    coalesce(b.inline_value, @extschema@.value_to_jsonb(b.type, b.blob))
+    case when a.type is null then a.inline_value else @extschema@.value_to_jsonb(a.type, a.blob) end,
+    case when b.type is null then b.inline_value else @extschema@.value_to_jsonb(b.type, b.blob) end
   from a
   full join b using (channel)
   where a.is_value is null or b.is_value is null
@@ -3606,7 +3607,7 @@ begin
   where c.thread_id = p_thread_id and c.parent_checkpoint_id is not null and p.checkpoint_id is null;
 
   return query
-  select 'orphan writes', p_thread_id, w.checkpoint_ns, w.checkpoint_id, null::text, format('%s writes', count(*)),
+  select 'orphan writes', p_thread_id, w.checkpoint_ns, w.checkpoint_id, null::text, format('Number of writes: %s.', count(*)),
     'If no run is under way, they can be deleted.'
   from @extschema@.checkpoint_writes w
   left join @extschema@.checkpoints c
@@ -3728,7 +3729,7 @@ begin
   if p_thread_id is null then
     return query
     select 'orphan writes', w.thread_id, w.checkpoint_ns, w.checkpoint_id, null::text,
-      format('%s writes', count(*)), 'If no run is under way, remove them with delete_thread.'
+      format('Number of writes: %s.', count(*)), 'If no run is under way, remove them with delete_thread.'
     from @extschema@.checkpoint_writes w
     where not exists (select from @extschema@.checkpoints c where c.thread_id = w.thread_id)
     group by w.thread_id, w.checkpoint_ns, w.checkpoint_id;

@@ -19,6 +19,8 @@ const tupleColumns = `thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint
 	write_task_ids, write_task_paths, write_idxs, write_channels, write_types, write_blobs,
 	send_types, send_blobs`
 
+const removedColumns = `thread_id, checkpoints, checkpoint_blobs, checkpoint_writes, bytes, kept`
+
 func newQueries(schema string) *queries {
 	in := func(sql string) string {
 		return strings.ReplaceAll(sql, "@schema@", pgx.Identifier{schema}.Sanitize())
@@ -38,5 +40,19 @@ func newQueries(schema string) *queries {
 			$11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[])`),
 		deleteThread: in(`select * from @schema@.delete_thread($1::text)`),
 		fork:         in(`select @schema@.fork_checkpoint($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::boolean)`),
+		deleteForRuns: in(`select ` + removedColumns + `
+			from @schema@.delete_for_runs($1::text[])`),
+		prune: in(`select ` + removedColumns + `
+			from @schema@.prune($1::text[], $2::text, $3::integer, $4::boolean, $5::boolean)`),
+		copyThread: in(`select * from @schema@.copy_thread($1::text, $2::text)`),
+		forkThread: in(`select * from @schema@.fork_thread($1::text, $2::text, $3::text)`),
+		deltaHistory: in(`select channel, kind, task_id, task_path, idx, type, blob, value
+			from @schema@.delta_channel_history($1::text, $2::text, $3::text, $4::text[])`),
+		setThreadTTL: in(`select @schema@.set_thread_ttl($1::text, $2::interval)`),
+		pin:          in(`select @schema@.pin_checkpoint($1::text, $2::text, $3::text, $4::text)`),
+		unpin:        in(`select @schema@.unpin_checkpoint($1::text, $2::text, $3::text)`),
+		sweep:        in(`call @schema@.sweep($1::integer, $2::interval)`),
+		sweepPreview: in(`select ` + removedColumns + `
+			from @schema@.sweep_preview()`),
 	}
 }

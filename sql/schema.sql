@@ -69,7 +69,7 @@ comment on column @extschema@.checkpoints.parent_checkpoint_id is 'The checkpoin
 comment on column @extschema@.checkpoints.type is 'Unused; kept because LangGraph''s table has it.';
 comment on column @extschema@.checkpoints.checkpoint is 'v, id, ts, channel_values (primitives only), channel_versions, versions_seen, updated_channels.';
 comment on column @extschema@.checkpoints.updated_at is 'Moves whenever the row is put again, by whatever client.';
-CREATE INDEX checkpoints_checkpoint_id_idx ON checkpoints USING btree (checkpoint_id);
+CREATE INDEX checkpoints_checkpoint_id_idx ON checkpoints USING btree ((checkpoint_id || ''::text));
 comment on index @extschema@.checkpoints_checkpoint_id_idx is 'list_checkpoints without a thread: the newest checkpoints of all threads.';
 CREATE INDEX checkpoints_created_at_idx ON checkpoints USING btree (created_at);
 comment on index @extschema@.checkpoints_created_at_idx is 'list_threads, the most recently active first, and what was saved in a period of time.';
@@ -215,7 +215,7 @@ create function @extschema@.diff_checkpoints(p_thread_id text, p_checkpoint_ns t
 returns TABLE(channel text, change text, a_version text, b_version text, a_bytes integer, b_bytes integer, a_value jsonb, b_value jsonb)
 language plpgsql stable parallel safe security invoker cost 100 rows 10
 set search_path = ""
-as md5 41b7889b1663a5bf6bd419c9ec21c18e;
+as md5 147eeb5bf9c86740bf76053de312ac34;
 comment on function @extschema@.diff_checkpoints(text, text, text, text) is 'Which channels two checkpoints of a namespace differ in, with sizes and decoded values.';
 
 create function @extschema@.drop_retention_policy(p_name text)
@@ -237,14 +237,14 @@ returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes big
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set jit=off
 set enable_nestloop=off
-as md5 908335f31f7a5c74104773aa4e6527f4;
+as md5 814674f8dc38f6f1c5db5b3e387864fe;
 comment on function @extschema@.fork_thread(text, text, text) is 'Makes a new thread from one checkpoint, with exactly what it needs to read back the same.';
 
 create function @extschema@.fsck(p_thread_id text DEFAULT NULL::text, p_deep boolean DEFAULT false)
 returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id text, channel text, detail text, remedy text)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 217c0773bda8ed1abf63fa45a1a6897b;
+as md5 cc66303c9f32f176a6686b147fc78bf0;
 comment on function @extschema@.fsck(text, boolean) is 'Looks for broken state in one thread or all, one row a finding with its remedy; changes nothing.';
 
 create function @extschema@.fsck_thread(p_thread_id text)
@@ -252,7 +252,7 @@ returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id te
 language plpgsql stable parallel safe security invoker cost 100 rows 10
 set jit=off
 set enable_nestloop=off
-as md5 f8320de405da53f6edaa93d973422f8f;
+as md5 083c1c02f353422d9b33dd95a383acaa;
 comment on function @extschema@.fsck_thread(text) is 'The findings of fsck about one thread, all but damaged values.';
 
 create function @extschema@.fsck_values(p_thread_id text)
@@ -278,7 +278,7 @@ create function @extschema@.list_checkpoints(p_thread_id text DEFAULT NULL::text
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 d4de2af8fd0bc291882a4d10059285bf;
+as md5 e88eb6111e9c2a19b96a0f9b8e7046e4;
 comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is 'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
 
 create function @extschema@.list_threads(p_filter jsonb DEFAULT NULL::jsonb, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit bigint DEFAULT NULL::bigint)
@@ -480,7 +480,7 @@ returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes big
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set jit=off
 set enable_nestloop=off
-as md5 00d22197182aa77437a7379d4a9c89ad;
+as md5 138d3a6a142b374f4ae1e887cdc070f2;
 comment on function @extschema@.remove_checkpoints(text, text[], text[], text[], text[], boolean) is 'Removes checkpoints that can go, with their writes and the blobs nothing else refers to; or counts what that would be.';
 
 create function @extschema@.reserved_write_index(p_channel text)

@@ -55,7 +55,7 @@ func newRoot(env cli.Environment) *cobra.Command {
 		Example: rootExample,
 	})
 	flags := root.PersistentFlags()
-	o := &options{env: env, database: cli.NewDatabase(flags, env)}
+	o := &options{env: env, database: cli.NewDatabase(root, env)}
 	flags.DurationVar(&o.lockTimeout, "lock-timeout", migrations.DefaultLockTimeout,
 		"how long a statement waits for a lock that other sessions hold before the migration is rolled back")
 	root.AddCommand(newUp(o), newDown(o), newGoto(o), newVersion(o), newForce(o), newPrint(o), newVerify(o))

@@ -15,9 +15,9 @@ func newPrune(o *options) *cobra.Command {
 		Use:   "prune THREAD...",
 		Short: "Remove old checkpoints of threads, or whole threads",
 		Long: `Remove the checkpoints of threads except the newest, together with the values and writes nothing else needs. In each
-namespace the newest N (--keep) stay; with --keep-heads also the end of every branch, so that each can be resumed. Whatever
-stays reads back as before: what is pinned, what waits for a human, and what a delta channel is rebuilt from stays too, and
-is counted as kept. --delete removes everything that is not pinned.
+namespace the newest N (--keep) stay, and branches that wait for a human; with --keep-heads the end of every branch, so that
+each can be resumed. Whatever stays reads back as before: what is pinned, and what a delta channel is rebuilt from, stays
+too, and is counted as kept. --delete removes everything that is not pinned.
 
 It first counts what would go, and asks; --yes answers. Without a terminal it refuses unless --yes is given.`,
 		Example: `  pgweft prune support-42 --dry-run

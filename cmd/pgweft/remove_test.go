@@ -332,6 +332,10 @@ func TestACommandThatIsCancelledStopsOnTheServerToo(t *testing.T) {
 	require.Equal(t, cli.ExitFailed, got.code)
 	require.Contains(t, got.stderr, "pgweft: cancelled: ")
 	require.Empty(t, got.stdout)
+	var working int
+	require.NoError(t, d.conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity
+		where datname = current_database() and application_name = 'pgweft' and state = 'active'`).Scan(&working))
+	require.Zero(t, working)
 	d.exec("rollback")
 	require.Equal(t, 3, d.count("checkpoints", "true"))
 }

@@ -61,7 +61,7 @@ func newRoot(env environment) *cobra.Command {
 		Example: rootExample,
 	})
 	flags := root.PersistentFlags()
-	o := &options{env: env, database: cli.NewDatabase(flags, env.Environment)}
+	o := &options{env: env, database: cli.NewDatabase(root, env.Environment)}
 	flags.BoolVar(&o.json, "json", false, "write the result as one JSON document")
 
 	root.AddGroup(&cobra.Group{ID: looking, Title: "Looking:"}, &cobra.Group{ID: removing, Title: "Removing:"},

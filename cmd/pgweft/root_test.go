@@ -120,8 +120,14 @@ func TestARoleWithoutRightsIsToldWhichItNeeds(t *testing.T) {
 		"; grant execute on all functions in schema langgraph to " + role)
 	d.saveInsurance()
 	for _, args := range [][]string{
-		{"threads"}, {"tree", insurance}, {"show", insurance}, {"diff", insurance, "ckpt_001", "ckpt_002"},
-		{"fsck", "--deep"}, {"policy", "list"}, {"prune", insurance, "--dry-run"}, {"sweep", "--dry-run"},
+		{"threads"},
+		{"tree", insurance},
+		{"show", insurance},
+		{"diff", insurance, "ckpt_001", "ckpt_002"},
+		{"fsck", "--deep"},
+		{"policy", "list"},
+		{"prune", insurance, "--dry-run"},
+		{"sweep", "--dry-run"},
 		{"delete-runs", "r", "--dry-run"},
 	} {
 		asRole.output(args...)
@@ -141,7 +147,8 @@ func as(t *testing.T, dsn, role string) string {
 func TestCommandsAreNamedInThePostgresLog(t *testing.T) {
 	t.Parallel()
 	sh, d := newShell(t)
-	d.exec(`create or replace function langgraph.list_threads(p_filter jsonb, p_before timestamptz, p_limit bigint)
+	d.exec(`create or replace function langgraph.list_threads(
+			p_filter jsonb default null, p_before timestamptz default null, p_limit bigint default null)
 		returns table (thread_id text, namespaces bigint, checkpoints bigint, first_activity timestamptz, last_activity timestamptz,
 			status text, newest_checkpoint_id text, metadata jsonb)
 		language sql as $$

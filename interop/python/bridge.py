@@ -18,6 +18,10 @@ class BridgeError(Exception):
     """The Go saver answered with an error, or did not answer."""
 
 
+class BridgeEndedError(BridgeError):
+    """The program has ended, so that nothing can be asked of it any more."""
+
+
 class NotFoundError(BridgeError, LookupError):
     """A checkpoint does not exist."""
 
@@ -68,7 +72,7 @@ class Bridge:
         self._ended = False
         greeting = self._process.stdout.readline()
         if not greeting:
-            raise BridgeError(f"the bridge did not start: it ended with status {self._process.wait()}")
+            raise BridgeEndedError(f"the bridge did not start: it ended with status {self._process.wait()}")
         self.greeting: dict[str, Any] = json.loads(greeting)
         self._reader = threading.Thread(target=self._read, name="bridge", daemon=True)
         self._reader.start()
@@ -88,13 +92,13 @@ class Bridge:
         line = json.dumps({"method": method, "params": params}, ensure_ascii=False, allow_nan=False).encode()
         with self._lock:
             if self._ended:
-                raise BridgeError("the bridge has ended")
+                raise BridgeEndedError("the bridge has ended")
             self._waiting.append(future)
             try:
                 self._process.stdin.write(line + b"\n")
                 self._process.stdin.flush()
             except OSError as error:
-                raise BridgeError("the bridge has ended") from error
+                raise BridgeEndedError("the bridge has ended") from error
         return future
 
     def close(self) -> None:
@@ -104,7 +108,7 @@ class Bridge:
                 self._process.stdin.close()
         self._reader.join()
         if status := self._process.wait():
-            raise BridgeError(f"the bridge ended with status {status}")
+            raise BridgeEndedError(f"the bridge ended with status {status}")
 
     def _read(self) -> None:
         for line in self._process.stdout:
@@ -119,4 +123,4 @@ class Bridge:
             self._ended = True
             abandoned = list(self._waiting)
         for future in abandoned:
-            future.set_exception(BridgeError("the bridge ended before it answered"))
+            future.set_exception(BridgeEndedError("the bridge ended before it answered"))

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridge import BridgeEndedError
+
 Test = Callable[..., Awaitable[None]]
 
 
@@ -60,9 +62,12 @@ class Group:
                     continue
                 try:
                     await test(*arguments, *extra)
-                except Exception:
+                except Exception as error:
                     count.failed += 1
                     print(f"  {name}: {test_name}{suffix} failed:\n{traceback.format_exc()}")
+                    if isinstance(error, BridgeEndedError):
+                        count.doubts.append("the others did not run")
+                        return count
                 else:
                     count.passed += 1
         return count

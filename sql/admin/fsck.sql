@@ -53,7 +53,7 @@ begin
   if p_thread_id is null then
     return query
     select 'orphan writes', w.thread_id, w.checkpoint_ns, w.checkpoint_id, null::text,
-      format('%s writes', count(*)), 'If no run is under way, remove them with delete_thread.'
+      format('Number of writes: %s.', count(*)), 'If no run is under way, remove them with delete_thread.'
     from @extschema@.checkpoint_writes w
     where not exists (select from @extschema@.checkpoints c where c.thread_id = w.thread_id)
     group by w.thread_id, w.checkpoint_ns, w.checkpoint_id;

@@ -33,7 +33,7 @@ begin
   where c.thread_id = p_thread_id and c.parent_checkpoint_id is not null and p.checkpoint_id is null;
 
   return query
-  select 'orphan writes', p_thread_id, w.checkpoint_ns, w.checkpoint_id, null::text, format('%s writes', count(*)),
+  select 'orphan writes', p_thread_id, w.checkpoint_ns, w.checkpoint_id, null::text, format('Number of writes: %s.', count(*)),
     'If no run is under way, they can be deleted.'
   from @extschema@.checkpoint_writes w
   left join @extschema@.checkpoints c

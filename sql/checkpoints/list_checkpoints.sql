@@ -107,23 +107,24 @@ begin
       order by c.checkpoint_id desc, c.checkpoint_ns
       limit p_limit;
   elsif p_filter is null then
+    -- The expression of the index that orders all threads; see checkpoints_checkpoint_id_idx.
     open v_page for
       select *
       from @extschema@.checkpoints c
-      where c.checkpoint_id between v_from and v_to
-        and c.checkpoint_id < v_below
+      where c.checkpoint_id || '' between v_from and v_to
+        and c.checkpoint_id || '' < v_below
         and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id desc
+      order by c.checkpoint_id || '' desc
       limit p_limit;
   else
     open v_page for
       select *
       from @extschema@.checkpoints c
       where c.metadata @> p_filter
-        and c.checkpoint_id between v_from and v_to
-        and c.checkpoint_id < v_below
+        and c.checkpoint_id || '' between v_from and v_to
+        and c.checkpoint_id || '' < v_below
         and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id desc
+      order by c.checkpoint_id || '' desc
       limit p_limit;
   end if;
 

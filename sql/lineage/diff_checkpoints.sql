@@ -53,8 +53,8 @@ begin
     case when a.is_value is null then 'added' when b.is_value is null then 'removed' else 'changed' end,
     v_a -> 'channel_versions' ->> channel, v_b -> 'channel_versions' ->> channel,
     length(a.blob), length(b.blob),
-    coalesce(a.inline_value, @extschema@.value_to_jsonb(a.type, a.blob)),
-    coalesce(b.inline_value, @extschema@.value_to_jsonb(b.type, b.blob))
+    case when a.type is null then a.inline_value else @extschema@.value_to_jsonb(a.type, a.blob) end,
+    case when b.type is null then b.inline_value else @extschema@.value_to_jsonb(b.type, b.blob) end
   from a
   full join b using (channel)
   where a.is_value is null or b.is_value is null

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/pgweft/pgweft/migrations"
 )
@@ -18,9 +18,10 @@ type Database struct {
 	getenv      func(string) string
 }
 
-// NewDatabase adds the flags that find the database and the schema.
-func NewDatabase(flags *pflag.FlagSet, env Environment) *Database {
+// NewDatabase adds the flags that find the database and the schema to a command and those below it.
+func NewDatabase(root *cobra.Command, env Environment) *Database {
 	d := &Database{getenv: env.Getenv}
+	flags := root.PersistentFlags()
 	flags.StringVar(&d.url, "database", "", "connection string or URL (default: DATABASE_URL, then the PG* variables)")
 	flags.StringVar(&d.schema, "schema", "", "schema to work on (default: PGWEFT_SCHEMA, then \""+migrations.DefaultSchema+"\")")
 	return d

@@ -48,7 +48,6 @@ func Usage(validate cobra.PositionalArgs) cobra.PositionalArgs {
 func NewRoot(env Environment, root *cobra.Command) *cobra.Command {
 	root.SilenceErrors = true
 	root.SilenceUsage = true
-	root.SuggestionsMinimumDistance = 2
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
@@ -60,6 +59,7 @@ func NewRoot(env Environment, root *cobra.Command) *cobra.Command {
 // AsGroup lets a command that only holds others say which of them is missing or unknown.
 func AsGroup(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.RunE = unknownCommand
 }
 

@@ -25,9 +25,13 @@ test: ## Run every test, in random order, with the race detector, on a real Post
 test-docker: ## Run the tests of the Docker backend, on an engine started and an image built for them.
 	scripts/test-docker.sh
 
+.PHONY: interop-conformance
+interop-conformance: ## Run LangGraph's own conformance suite, and real graphs, against the Go saver.
+	interop/python/conformance.sh
+
 .PHONY: bench
-bench: ## Measure put and get beside one plain row of the same bytes, alternating in one run.
-	go test ./pgsaver -run '^$$' -bench . -benchtime 2000x
+bench: ## Measure put and get beside one plain row of the same bytes, delta history and pruning; BENCH names one.
+	go test ./pgsaver -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (30s).

@@ -26,11 +26,8 @@ func copyReflected(v reflect.Value, depth int) (reflect.Value, error) {
 	if depth > maxCopyDepth {
 		return v, fmt.Errorf("%w: the value is more than %d levels deep, or contains itself", ErrInvalidArgument, maxCopyDepth)
 	}
-	switch v.Kind() {
-	case reflect.Interface, reflect.Pointer, reflect.Map, reflect.Slice:
-		if v.IsNil() {
-			return v, nil
-		}
+	if isNil(v) {
+		return v, nil
 	}
 	switch v.Kind() {
 	case reflect.Interface:
@@ -45,8 +42,14 @@ func copyReflected(v reflect.Value, depth int) (reflect.Value, error) {
 		return copyStruct(v, depth)
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
 		return v, fmt.Errorf("%w: a %v cannot be saved", ErrInvalidArgument, v.Type())
+	default:
+		return v, nil
 	}
-	return v, nil
+}
+
+func isNil(v reflect.Value) bool {
+	kind := v.Kind()
+	return (kind == reflect.Interface || kind == reflect.Pointer || kind == reflect.Map || kind == reflect.Slice) && v.IsNil()
 }
 
 func copyPointer(v reflect.Value, depth int) (reflect.Value, error) {

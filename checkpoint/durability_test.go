@@ -346,7 +346,7 @@ func TestExitKeepsWhatWasNotSavedForAnotherFlush(t *testing.T) {
 	require.NoError(t, writer.Close(t.Context()))
 	require.Len(t, saver.states, 1)
 	require.Equal(t, int64(7), get(t, saver, thread).PendingWrites[0].Value)
-	require.Len(t, saver.memory.writes[elsewhere], 1)
+	require.Len(t, saver.writes[elsewhere], 1)
 	require.Equal(t, []string{
 		"put " + saved[2].CheckpointID, "put " + saved[2].CheckpointID, "writes " + saved[2].CheckpointID + " task",
 		"writes " + elsewhere.CheckpointID + " task",

@@ -105,10 +105,12 @@ func ExampleStateHistory() {
 	steps := map[string]string{}
 	defaults := checkpoint.WithDefaults(map[string]any{"bar": []any{}})
 	var beforeB checkpoint.Config
+	var history []*checkpoint.Snapshot
 	for snapshot, err := range checkpoint.StateHistory(ctx, graph.saver, thread, checkpoint.ListOptions{}, defaults) {
 		if err != nil {
 			log.Fatal(err)
 		}
+		history = append(history, snapshot)
 		step, _ := snapshot.Metadata.Step()
 		steps[snapshot.Config.CheckpointID] = fmt.Sprint("step ", step)
 		fmt.Printf("step %d (%s): values %v, next %v\n", step, snapshot.Metadata.Source(), snapshot.Values, snapshot.Next)
@@ -119,9 +121,9 @@ func ExampleStateHistory() {
 			}
 		}
 	}
-	for snapshot := range checkpoint.StateHistory(ctx, graph.saver, thread, checkpoint.ListOptions{}) {
-		if snapshot.Parent != nil {
-			fmt.Println(steps[snapshot.Config.CheckpointID], "continued from", steps[snapshot.Parent.CheckpointID])
+	for _, saved := range history {
+		if saved.Parent != nil {
+			fmt.Println(steps[saved.Config.CheckpointID], "continued from", steps[saved.Parent.CheckpointID])
 		}
 	}
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"math/rand/v2"
 
 	"github.com/google/uuid"
 )
@@ -133,13 +134,15 @@ func highestVersions(ctx context.Context, saver Saver, config Config) (map[strin
 	return highest, nil
 }
 
-// stride is an integer version far above another.
+// stride is an integer version far above another. How far is chance: of several that branch at once, none knows of the
+// others, and each needs versions that no other comes to.
 func (v Version) stride() Version {
 	counter := v.counter()
 	if counter == nil {
 		counter = new(big.Int)
 	}
-	return Version{text: counter.Add(counter, big.NewInt(branchStride)).String(), number: true}
+	far := branchStride + rand.Int64N(branchSpread) //nolint:gosec // a version is no secret
+	return Version{text: counter.Add(counter, big.NewInt(far)).String(), number: true}
 }
 
 // parentOfFork is the checkpoint that a fork of another continues from.

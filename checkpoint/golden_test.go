@@ -3,7 +3,6 @@ package checkpoint_test
 import (
 	"compress/gzip"
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -261,13 +260,4 @@ func entries(t *testing.T, value any) map[string]any {
 		m[key.(string)] = element
 	}
 	return m
-}
-
-// withoutDefaults leaves out what a checkpoint does not tell: the empty values that the graph's own types have.
-func withoutDefaults(wanted *checkpoint.Snapshot, defaults map[string]any, stored map[string]checkpoint.Version) {
-	maps.DeleteFunc(wanted.Values, func(channel string, _ any) bool {
-		_, hasDefault := defaults[channel]
-		_, written := stored[channel]
-		return hasDefault && !written
-	})
 }

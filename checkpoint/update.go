@@ -47,9 +47,11 @@ const (
 	defaultSnapshotFrequency = 100
 	// maxSuperstepsSinceSnapshot bounds how far a delta channel that nobody writes has to be replayed, as in LangGraph.
 	maxSuperstepsSinceSnapshot = 5000
-	// branchStride is how far the integer versions of a branch are above all others, so that the branch it leaves can go
-	// on for as many before the two meet.
+	// branchStride is how far, at least, the integer versions of a branch are above all others, so that the branch it
+	// leaves can go on for as many before the two meet; branchSpread is how much farther they may be. A JavaScript number
+	// has room for tens of thousands of branches.
 	branchStride = 1_000_000
+	branchSpread = 1 << 38
 )
 
 // UpdateState changes the state of a thread as if a node had written the values, and returns the config of the new

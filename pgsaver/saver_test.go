@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"math/big"
@@ -19,6 +20,7 @@ import (
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/pgsaver"
 	"github.com/pgweft/pgweft/serde"
+	"github.com/pgweft/pgweft/serde/messages"
 	"github.com/pgweft/pgweft/testcontainers"
 )
 
@@ -497,6 +499,46 @@ func TestAnUnchangedPrimitiveIsNotLost(t *testing.T) {
 				require.Contains(t, tuple.Checkpoint.ChannelValues, channel)
 				require.EqualValues(t, value, tuple.Checkpoint.ChannelValues[channel], channel)
 			}
+		})
+	}
+}
+
+// The pages of every table, index and TOAST table are searched as the server wrote them, after a checkpoint. That a saver
+// without encryption leaves the secret there shows that the search would find it.
+func TestAnEncryptedSaverLeavesNoPlainTextInThePagesOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	cipher, err := serde.NewAES(bytes.Repeat([]byte("k"), 32))
+	require.NoError(t, err)
+	for name, test := range map[string]struct {
+		config *pgsaver.Config
+		found  bool
+	}{
+		"encrypted": {&pgsaver.Config{Serde: serde.Encrypted(serde.Default(), cipher)}, false},
+		"plain":     {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := newPool(t)
+			saver := pgsaver.New(pool, test.config)
+			for i, value := range []any{
+				"s3cr3t-Qx7", []any{"s3cr3t-Qx7"}, map[string]any{"k": "s3cr3t-Qx7"}, []byte("s3cr3t-Qx7"),
+				serde.DeltaSnapshot{Value: []any{"s3cr3t-Qx7"}}, messages.Human("s3cr3t-Qx7"),
+			} {
+				config := checkpoint.Config{ThreadID: fmt.Sprint(i)}
+				config, err := saver.PutStep(t.Context(), config, step(map[string]any{"c": value}), nil, nil,
+					[]checkpoint.Write{{TaskID: "task", Channel: "c", Value: value}})
+				require.NoError(t, err)
+				_, err = saver.Fork(t.Context(), config, checkpoint.ForkOptions{CopyBlobs: true})
+				require.NoError(t, err)
+			}
+			exec(t, pool, "checkpoint")
+			pages := count(t, pool, `
+				select count(*)
+				from pg_class c
+				where c.relkind in ('r', 'i', 't')
+					and pg_relation_filenode(c.oid) is not null
+					and position('s3cr3t-Qx7'::bytea in pg_read_binary_file(pg_relation_filepath(c.oid))) > 0`)
+			require.Equal(t, test.found, pages > 0)
 		})
 	}
 }

@@ -86,12 +86,14 @@ class Threads:
         self.oracle.put_writes(config, writes, task, path)
         await self.saver.aput_writes(config, writes, task, path)
 
-    async def chain(self, length: int, *, snapshots: Sequence[int] = (), namespace: str = "") -> list[RunnableConfig]:
+    async def chain(
+        self, length: int, *, snapshots: Sequence[int] = (), counted: bool = True
+    ) -> list[RunnableConfig]:
         """Checkpoints in a line, each with the write of its number to the channel items; some with a snapshot."""
-        configs, parent = [], self.new(namespace)
+        configs, parent = [], self.new()
         for number in range(length):
             values = {"items": _DeltaSnapshot(list(range(number)))} if number in snapshots else None
-            parent = await self.put(parent, values, metadata=DELTA)
+            parent = await self.put(parent, values, metadata=DELTA if counted else None)
             await self.write(parent, ("items", number))
             configs.append(parent)
         return configs
@@ -420,14 +422,21 @@ async def copied_thread_has_the_same_history(threads: Threads) -> None:
 @group.test
 async def pruned_thread_keeps_the_history_of_what_stays(threads: Threads) -> None:
     for snapshots in ([], [3], [3, 7]):
-        configs = await threads.chain(9, snapshots=snapshots)
-        thread_id = configs[0]["configurable"]["thread_id"]
-        await threads.saver.aprune([thread_id], strategy="keep_latest")
-        await threads.check(configs[-1], list(range(max(snapshots, default=0), 8)),
-                            _DeltaSnapshot(list(range(snapshots[-1]))) if snapshots else NOTHING)
-        left = {t.config["configurable"]["checkpoint_id"] async for t in threads.saver.alist(threads.new("", thread_id))}
-        wanted = {c["configurable"]["checkpoint_id"] for c in configs[max(snapshots, default=0):]}
-        assert_same("checkpoints left", left, wanted)
+        await prune_and_check(threads, await threads.chain(9, snapshots=snapshots), snapshots)
+
+
+@group.test
+async def delta_channel_is_known_by_its_snapshots_too(threads: Threads) -> None:
+    await prune_and_check(threads, await threads.chain(9, snapshots=[2, 5], counted=False), [2, 5])
+
+
+async def prune_and_check(threads: Threads, configs: list[RunnableConfig], snapshots: list[int]) -> None:
+    thread_id = configs[0]["configurable"]["thread_id"]
+    await threads.saver.aprune([thread_id], strategy="keep_latest")
+    start = max(snapshots, default=0)
+    await threads.check(configs[-1], list(range(start, 8)), _DeltaSnapshot(list(range(start))) if snapshots else NOTHING)
+    left = {t.config["configurable"]["checkpoint_id"] async for t in threads.saver.alist(threads.new("", thread_id))}
+    assert_same("checkpoints left", left, {config["configurable"]["checkpoint_id"] for config in configs[start:]})
 
 
 @group.test

@@ -367,7 +367,8 @@ func TestAWriterKeepsCopies(t *testing.T) {
 			saver := newSink(func(context.Context, string) error { <-opened; return nil })
 			writer := checkpoint.NewWriter(saver, durability, nil)
 			list := []any{"as it was", map[string]any{"k": []byte("v")}}
-			mapping := ordered.New().Set("k", []any{1})
+			inner := []any{1}
+			mapping := ordered.New().Set("k", inner).Set("nil", nil)
 			pointer := &item{Name: "as it was", Tags: []string{"t"}, next: &item{}}
 			values := map[string]any{
 				"list": list, "map": mapping, "struct": pointer, "set": serde.Set{"x"}, "strings": []string{"s"},
@@ -395,7 +396,8 @@ func TestAWriterKeepsCopies(t *testing.T) {
 			// All while the writer saves.
 			close(opened)
 			list[0], list[1].(map[string]any)["k"].([]byte)[0] = "changed", 'x'
-			mapping.Set("k", "changed").Set("new", 1)
+			inner[0] = "changed"
+			mapping.Set("nil", "changed").Set("new", 1)
 			pointer.Name, pointer.Tags[0] = "changed", "changed"
 			values["list"], values["strings"].([]string)[0], values["typed"].(map[string]int)["i"] = "changed", "changed", 2
 			values["set"].(serde.Set)[0] = "changed"

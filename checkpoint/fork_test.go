@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"context"
+	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,4 +86,48 @@ func TestAForkOfAnOlderFormatKeepsItsPackets(t *testing.T) {
 	forked, err := checkpoint.Fork(t.Context(), saver, target, checkpoint.ForkOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []any{packet(1)}, get(t, saver, forked).Checkpoint.ChannelValues[checkpoint.ChannelTasks])
+}
+
+// stale lists what there was when the first caller asked, as for callers that come at the same time.
+type stale struct {
+	*memory
+	tuples []*checkpoint.Tuple
+}
+
+func (s *stale) List(ctx context.Context, config checkpoint.Config,
+	options checkpoint.ListOptions,
+) iter.Seq2[*checkpoint.Tuple, error] {
+	return func(yield func(*checkpoint.Tuple, error) bool) {
+		if s.tuples == nil {
+			for tuple, err := range s.memory.List(ctx, config, options) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				s.tuples = append(s.tuples, tuple)
+			}
+		}
+		for _, tuple := range s.tuples {
+			if !yield(tuple, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestForksThatDoNotKnowOfEachOtherHaveIntegerVersionsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	saver := &stale{memory: newMemory()}
+	base, err := saver.Put(t.Context(), checkpoint.Config{ThreadID: "thread"}, &checkpoint.Checkpoint{
+		ID: checkpoint.NewID(0), ChannelValues: map[string]any{"list": []any{}},
+		ChannelVersions: map[string]checkpoint.Version{"list": checkpoint.IntVersion(1)},
+	}, checkpoint.Metadata{"step": 0}, nil)
+	require.NoError(t, err)
+	seen := map[checkpoint.Version]bool{}
+	for range 10 {
+		forked, err := checkpoint.Fork(t.Context(), saver, base, checkpoint.ForkOptions{})
+		require.NoError(t, err)
+		seen[get(t, saver, forked).Checkpoint.ChannelVersions["list"]] = true
+	}
+	require.Len(t, seen, 10)
 }

@@ -105,7 +105,8 @@ exception
 end
 $do$;
 
--- Part of the table rather than of a function: it holds for every client, ours or not.
+-- Part of the table rather than of a function: it holds for every client, ours or not. A parent that retention sets to null is
+-- no activity.
 create function @extschema@.checkpoints_touch() returns trigger
 language plpgsql
 set search_path = ''
@@ -115,9 +116,9 @@ begin
   return new;
 end
 $fn$;
-comment on function @extschema@.checkpoints_touch() is 'Trigger of checkpoints: moves updated_at on every update.';
+comment on function @extschema@.checkpoints_touch() is 'Trigger of checkpoints: moves updated_at when a checkpoint is put again.';
 revoke all on function @extschema@.checkpoints_touch() from public;
 
 create trigger checkpoints_touch
-  before update on @extschema@.checkpoints
+  before update of checkpoint, metadata on @extschema@.checkpoints
   for each row execute function @extschema@.checkpoints_touch();

@@ -2,9 +2,15 @@ package pgsaver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pgweft/pgweft/checkpoint"
 )
 
 // SweepOptions say how Sweep works. The zero value takes every default.
@@ -16,8 +22,9 @@ type SweepOptions struct {
 }
 
 // Sweep removes what has had its time, by the procedure sweep: expired store items, idle threads, and what retention
-// policies condemn. It commits in batches, so it cannot run inside a transaction. If another sweep is running anywhere, it
-// leaves the work to that one and returns.
+// policies condemn. It commits in batches, so it cannot run inside a transaction (checkpoint.ErrInvalidArgument). If another
+// sweep is running in the database, it leaves the work to that one and returns. How far it is, Postgres says in notices: see
+// OnNotice of pgconn.Config.
 func (s *Saver) Sweep(ctx context.Context, options SweepOptions) error {
 	if err := s.ready(ctx, s.db); err != nil {
 		return err
@@ -30,6 +37,11 @@ func (s *Saver) Sweep(ctx context.Context, options SweepOptions) error {
 		limit = &options.MaxDuration
 	}
 	_, err := s.db.Exec(ctx, s.sql.sweep, options.BatchSize, limit)
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && pgErr.Code == pgerrcode.InvalidTransactionTermination {
+		return fmt.Errorf("pgsaver: sweep: %w: it commits after each batch, so it cannot run inside a transaction; "+
+			"call it on a Saver of the pool: %w", checkpoint.ErrInvalidArgument, err)
+	}
 	return wrapError("sweep", err)
 }
 
@@ -43,10 +55,12 @@ type Sweeper struct {
 }
 
 // StartSweeper sweeps at once and then every interval. Any number of processes may do so: one sweep runs at a time. A sweep
-// that fails does not end the Sweeper; onError, if it is not nil, hears of it.
+// that fails does not end the Sweeper; onError, if it is not nil, hears of it, in the Sweeper's goroutine. The interval has
+// to be positive (checkpoint.ErrInvalidArgument).
 func (s *Saver) StartSweeper(interval time.Duration, options SweepOptions, onError func(error)) (*Sweeper, error) {
 	if interval <= 0 {
-		return nil, fmt.Errorf("pgsaver: start sweeper: the interval is %s; it has to be positive", interval)
+		return nil, fmt.Errorf("pgsaver: start sweeper: %w: the interval is %s, and has to be positive",
+			checkpoint.ErrInvalidArgument, interval)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	sweeper := &Sweeper{cancel: cancel, done: make(chan struct{})}

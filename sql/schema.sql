@@ -75,7 +75,7 @@ CREATE INDEX checkpoints_created_at_idx ON checkpoints USING btree (created_at);
 comment on index @extschema@.checkpoints_created_at_idx is 'list_threads, the most recently active first, and what was saved in a period of time.';
 CREATE INDEX checkpoints_metadata_idx ON checkpoints USING gin (metadata jsonb_path_ops);
 comment on index @extschema@.checkpoints_metadata_idx is 'list_checkpoints with a metadata filter across threads, and deletion by run_id.';
-CREATE TRIGGER checkpoints_touch BEFORE UPDATE ON checkpoints FOR EACH ROW EXECUTE FUNCTION checkpoints_touch();
+CREATE TRIGGER checkpoints_touch BEFORE UPDATE OF checkpoint, metadata ON checkpoints FOR EACH ROW EXECUTE FUNCTION checkpoints_touch();
 
 create table @extschema@.retention_policies (
   name text collate "C" not null,
@@ -167,7 +167,7 @@ returns trigger
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 9cd5ec4496cf5a9c5a108e23d2551d06;
-comment on function @extschema@.checkpoints_touch() is 'Trigger of checkpoints: moves updated_at on every update.';
+comment on function @extschema@.checkpoints_touch() is 'Trigger of checkpoints: moves updated_at when a checkpoint is put again.';
 
 create function @extschema@.copy_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
 returns jsonb

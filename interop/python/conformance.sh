@@ -35,7 +35,8 @@ make_venv() {
 	cp requirements.txt "$venv/requirements.txt"
 }
 
-cmp -s requirements.txt "$venv/requirements.txt" || make_venv
+# An interpreter that is gone, or moved, takes its environments with it.
+{ cmp -s requirements.txt "$venv/requirements.txt" && "$venv/bin/python" -c '' 2>/dev/null; } || make_venv
 go build -o "$venv/bridge" ./bridge
 # No traces are sent anywhere, whatever the environment says.
 LANGSMITH_TRACING=false LANGCHAIN_TRACING_V2=false PYTHONDONTWRITEBYTECODE=1 \

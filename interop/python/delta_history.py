@@ -101,10 +101,10 @@ class Threads:
     async def histories(self, config: RunnableConfig, channels: Sequence[str]) -> dict[str, Any]:
         """What the Go saver says, after comparing it with what LangGraph says."""
         got = self.saver.get_delta_channel_history(config=config, channels=channels)
-        assert_same(
-            "asynchronous answer", await self.saver.aget_delta_channel_history(config=config, channels=channels), got
-        )
-        assert_same("the InMemorySaver's answer", got, self.oracle.get_delta_channel_history(config=config, channels=channels))
+        asynchronous = await self.saver.aget_delta_channel_history(config=config, channels=channels)
+        assert_same("the asynchronous answer", asynchronous, got)
+        oracle = self.oracle.get_delta_channel_history(config=config, channels=channels)
+        assert_same("the InMemorySaver's answer", got, oracle)
         walked = BaseCheckpointSaver.get_delta_channel_history(self.saver, config=config, channels=channels)
         assert_same("the answer of walking get_tuple", got, walked)
         return dict(got)
@@ -360,7 +360,7 @@ async def values_of_every_type_come_back(threads: Threads) -> None:
     values = [
         None, True, 2**63, -(2**63), 1.5, math.nan, -0.0, math.inf, "\x00", "線と糸 🧶", b"\x00\xff",
         {1, 2, 3}, frozenset({"a"}), {1: "one", (2, 3): "pair"}, {"nested": [{"deep": [None]}]},
-        datetime.datetime(2026, 1, 2, 3, 4, 5, 6, datetime.timezone.utc), datetime.date(2026, 1, 2),
+        datetime.datetime(2026, 1, 2, 3, 4, 5, 6, datetime.UTC), datetime.date(2026, 1, 2),
         datetime.timedelta(seconds=1.5), uuid.UUID(int=7), decimal.Decimal("1.10"),
         HumanMessage("hi", id="1"), AIMessage("yes", id="2", tool_calls=[{"name": "t", "args": {"a": 1.0}, "id": "c"}]),
         Overwrite(["over"]), Send("node", {"arg": 1}),

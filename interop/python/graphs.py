@@ -625,7 +625,7 @@ async def values_of_every_type_pass_through_channels(run: Run) -> None:
         None, True, False, 0, -1, 2**53 + 1, 2**63 - 1, 2**64 - 1, 0.0, 1.0, 0.1 + 0.2,
         "", "線と糸 🧶", "\\u0000", b"", b"\x00\xff", [], {}, set(), frozenset({1}),
         [None, {"a": [1.0, math.nan, "\x00", {2: "two"}]}], Colour.RED, Offer(decimal.Decimal("19.90"), {"new"}),
-        Customer(name="Žofie", born=datetime.date(1990, 2, 28)), datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc),
+        Customer(name="Žofie", born=datetime.date(1990, 2, 28)), datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC),
         datetime.timedelta(days=1), re.compile("a.b", re.IGNORECASE), HumanMessage("x", id="1"),
     ])  # fmt: skip
 

@@ -14,8 +14,8 @@ type asyncMode struct {
 	slots chan struct{}
 	// wake has an element when the queue may have a job or be closed.
 	wake chan struct{}
-	// failed and closing are closed with the first error and by close; ended when the goroutine has ended.
-	failed, closing, ended chan struct{}
+	// closing is closed by close, and ended when the goroutine has ended.
+	closing, ended chan struct{}
 	// ctx ends when close gives up.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -37,7 +37,7 @@ type job struct {
 func newAsyncMode(saver Saver, size int) *asyncMode {
 	m := &asyncMode{
 		saver: saver, slots: make(chan struct{}, size), wake: make(chan struct{}, 1),
-		failed: make(chan struct{}), closing: make(chan struct{}), ended: make(chan struct{}),
+		closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	go m.work()
@@ -86,8 +86,6 @@ func (m *asyncMode) enqueue(j job) error {
 	case m.slots <- struct{}{}:
 	case <-j.ctx.Done():
 		return fmt.Errorf("%s waits for room in the writer's queue: %w", j.what, j.ctx.Err())
-	case <-m.failed:
-		return m.failure()
 	case <-m.closing:
 		return ErrWriterClosed
 	}
@@ -130,7 +128,6 @@ func (m *asyncMode) fail(err error) {
 	defer m.mu.Unlock()
 	if m.err == nil {
 		m.err = err
-		close(m.failed)
 	}
 }
 
@@ -171,7 +168,8 @@ func (m *asyncMode) next() (job, bool) {
 	}
 }
 
-// run saves unless something before was not. The caller's context may have ended long ago; its values count.
+// run saves unless something before was not: then whoever waits for room gets it at once, and the error. The caller's
+// context may have ended long ago; its values count.
 func (m *asyncMode) run(j job) {
 	if m.failure() != nil {
 		return

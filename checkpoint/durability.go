@@ -27,8 +27,8 @@ var ErrWriterClosed = errors.New("the writer is closed")
 
 // WriterConfig configures a [Writer]. Nil means the defaults.
 type WriterConfig struct {
-	// QueueSize is how many calls may wait in the queue of DurabilityAsync; the next one blocks until there is room or its
-	// context ends. 0 or less means 64.
+	// QueueSize is how many calls DurabilityAsync takes on before the first of them is saved; the next one blocks until that
+	// is done or its context ends. 0 or less means 64.
 	QueueSize int
 }
 
@@ -115,9 +115,10 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return w.mode.flush(ctx)
 }
 
-// Close does what Flush does and ends the Writer: other calls then return ErrWriterClosed, and Close does nothing more. If
-// ctx ends first, what is being saved is cancelled, what was not saved is lost, and Close returns without waiting for the
-// saver.
+// Close does what Flush does and ends the Writer: other calls then return ErrWriterClosed. Closing twice is no error.
+//
+// With DurabilityAsync, if ctx ends first, what is being saved is cancelled, what was not saved is lost, and Close returns
+// without waiting for the saver. With DurabilityExit what could not be saved is kept, and Close can be called again.
 func (w *Writer) Close(ctx context.Context) error {
 	w.closed.Store(true)
 	return w.mode.close(ctx)

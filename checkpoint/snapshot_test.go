@@ -347,6 +347,19 @@ func TestTaskIDsAreThoseOfLangGraph(t *testing.T) {
 	}
 }
 
+// What a run saved on exit stands under the paths of its tasks and IDs of no task: nothing of it is done.
+func TestWritesSavedOnExitAreNoTasks(t *testing.T) {
+	t.Parallel()
+	saver := newMemory()
+	config := put(t, saver, checkpoint.Config{ThreadID: "thread"}, checkpoint.NewID(0), map[string]any{"branch:to:node": nil})
+	require.NoError(t, saver.PutWrites(t.Context(), config, []checkpoint.Write{{Channel: "list", Value: []any{1}}},
+		"00000001-2fa5-4000-8000-000000000000", "~__pregel_pull, node"))
+	resume, err := checkpoint.ResumePoint(t.Context(), saver, config)
+	require.NoError(t, err)
+	require.Equal(t, []string{"node"}, names(resume.Remaining))
+	require.Empty(t, resume.Done)
+}
+
 // JavaScript stores packets and interrupts as plain objects, errors too, and versions as integers.
 func TestSnapshotsOfJavaScriptCheckpoints(t *testing.T) {
 	t.Parallel()

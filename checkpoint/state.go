@@ -19,7 +19,7 @@ func WithReducers(reducers map[string]Reducer) StateOption {
 }
 
 // WithDefaults gives the values of channels that nothing was written to: in LangGraph, those with a reducer hold the empty
-// value of their type from the beginning, such as an empty list.
+// value of their type from the beginning, such as an empty list. Snapshots share them.
 func WithDefaults(defaults map[string]any) StateOption {
 	return func(r *stateReader) { r.defaults = defaults }
 }

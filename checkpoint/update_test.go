@@ -10,6 +10,7 @@ import (
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/serde"
 	"github.com/pgweft/pgweft/serde/messages"
+	"github.com/pgweft/pgweft/serde/ordered"
 )
 
 // counted is a version without its fraction, which is random.
@@ -407,4 +408,44 @@ func TestADeferredNodeRunsOnceNothingElseDoes(t *testing.T) {
 	}
 	require.Equal(t, []string{"other"}, next(map[string]any{"branch:to:late": []any{nil, false}}, "other"))
 	require.Equal(t, []string{"late"}, next(nil))
+}
+
+// A channel that nobody knows to be a delta channel yet may be one: what tasks of the base wrote to it may not come into the
+// state of another branch.
+func TestAnUpdateKeepsOutWhatTasksOfItsBaseWroteToNewChannels(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		write any
+		empty any
+	}{
+		"a list":             {[]any{"another branch"}, []any{}},
+		"a map":              {map[string]any{"another": "branch"}, ordered.New()},
+		"a default is given": {[]any{"another branch"}, []any{"default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saver := newMemory()
+			thread := checkpoint.Config{ThreadID: "thread"}
+			base := put(t, saver, thread, checkpoint.NewID(0), map[string]any{"n": 1})
+			require.NoError(t, saver.PutWrites(t.Context(), base, []checkpoint.Write{{Channel: "list", Value: c.write}}, "task", "~p"))
+			reducers := map[string]checkpoint.Reducer{"list": checkpoint.Append}
+			if _, isMap := c.write.(map[string]any); isMap {
+				reducers["list"] = checkpoint.MergeMap
+			}
+			options := checkpoint.UpdateOptions{AsNode: "node", Reducers: reducers}
+			if list, ok := c.empty.([]any); ok && len(list) > 0 {
+				options.Defaults = map[string]any{"list": list}
+			}
+			update(t, saver, thread, map[string]any{"n": 2}, options)
+			options.DeltaChannels = []string{"list"}
+			grown := update(t, saver, thread, map[string]any{"n": 3}, options)
+			require.NoError(t, saver.PutWrites(t.Context(), grown, []checkpoint.Write{{Channel: "other", Value: 1}}, "task", "~p"))
+			snapshot, err := checkpoint.GetState(t.Context(), saver, grown, checkpoint.WithReducers(reducers))
+			require.NoError(t, err)
+			require.Empty(t, cmp.Diff(c.empty, snapshot.Values["list"], sameValues))
+			history, err := checkpoint.ReadDeltaHistory(t.Context(), saver, grown, []string{"list"})
+			require.NoError(t, err)
+			require.Empty(t, history["list"].Writes, "a runtime that takes it for a delta channel finds the value and stops")
+		})
+	}
 }

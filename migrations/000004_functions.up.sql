@@ -2245,8 +2245,9 @@ revoke all on function @extschema@.missing_values(text, text, text) from public;
 -- sql/lineage/rebuild_blobs.sql
 
 -- Recovers values that a checkpoint has lost: a channel version it names, of which neither a blob nor an inline value is
--- there, while the tasks of its parent (or tasks whose writes are stored with it) wrote to the channel. The value is the
--- parent's, merged with those writes in the order they apply: maps merge, lists join, of anything else the last write wins
+-- there, while tasks wrote to the channel. The value is the parent's, merged with the writes that are stored with the parent
+-- or, where the parent has none of the channel, with those that are stored with the checkpoint itself, in the order they
+-- apply: maps merge, lists join, of anything else the last write wins
 -- (see msgpack_merge). One row a channel that was looked at: 'rebuilt' with the size, or why it could not be.
 -- Delta channels lose nothing this way, and are left alone. A graph whose reducers do something else gets something else:
 -- look at the value before you rely on it.
@@ -2267,6 +2268,7 @@ declare
   v_parent jsonb;
   v_value bytea;
   v_type text;
+  v_writes_of text;
   v_write record;
 begin
   if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null or p_checkpoint_id is null or p_checkpoint_id = '' then
@@ -2299,14 +2301,24 @@ begin
     if v_type is not null and v_type not in ('msgpack', 'null') then
       result := format('the parent''s value is %s, which cannot be merged', v_type);
     end if;
+    -- LangGraph saves the writes that led to a checkpoint with its parent. Whoever saves them with the checkpoint is
+    -- understood too, but where the parent has some, those of the checkpoint belong to the step after it.
+    select case when exists (
+      select
+      from @extschema@.checkpoint_writes w
+      where w.thread_id = p_thread_id
+        and w.checkpoint_ns = p_checkpoint_ns
+        and w.checkpoint_id = v_parent_id
+        and w.channel = rebuild_blobs.channel
+    ) then v_parent_id else p_checkpoint_id end into v_writes_of;
     for v_write in
       select w.type, w.blob
       from @extschema@.checkpoint_writes w
       where w.thread_id = p_thread_id
         and w.checkpoint_ns = p_checkpoint_ns
-        and w.checkpoint_id in (v_parent_id, p_checkpoint_id)
+        and w.checkpoint_id = v_writes_of
         and w.channel = rebuild_blobs.channel
-      order by w.checkpoint_id = p_checkpoint_id, w.task_path, w.task_id, w.idx
+      order by w.task_path, w.task_id, w.idx
     loop
       exit when result is not null;
       if v_write.type is distinct from 'msgpack' and v_write.type is distinct from 'null' then
@@ -3630,7 +3642,7 @@ begin
     if v_has_cycle then
       return query
       select 'parent cycle', p_thread_id, v_ns, t.checkpoint_id, null::text, 'Its parents run in a circle.',
-        'thread_tree() shows the loop; set parent_checkpoint_id of the right row to null.'
+        'Set parent_checkpoint_id of the right row to null; thread_tree() shows the loop.'
       from @extschema@.thread_tree(p_thread_id, v_ns) t
       where t.problem = 'cycle';
     else
@@ -3735,7 +3747,7 @@ begin
     group by w.thread_id, w.checkpoint_ns, w.checkpoint_id;
     return query
     select 'orphan blob', b.thread_id, b.checkpoint_ns, null::text, b.channel,
-      format('version %s, %s bytes', b.version, length(b.blob)), 'Remove it with delete_thread.'
+      format('Version %s.', b.version), 'Remove it with delete_thread.'
     from @extschema@.checkpoint_blobs b
     where not exists (select from @extschema@.checkpoints c where c.thread_id = b.thread_id);
   end if;

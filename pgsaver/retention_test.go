@@ -1013,10 +1013,10 @@ func (c *retentionCase) tasks(name string, key nsKey) {
 	for range 1 + c.random.IntN(2) {
 		c.clock++
 		task, path := fmt.Sprintf("task%d", c.random.IntN(1000)), fmt.Sprintf("~%d", c.random.IntN(3))
-		switch k := c.random.IntN(10); {
-		case k == 0:
+		switch c.random.IntN(10) {
+		case 0:
 			c.write(name, key, task, path, []string{"__interrupt__"})
-		case k == 1:
+		case 1:
 			c.write(name, key, task, path, []string{choose(c.random, "__error__", "__resume__")})
 		default:
 			written := make([]string, 1+c.random.IntN(3))

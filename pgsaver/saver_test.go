@@ -521,8 +521,12 @@ func TestAnEncryptedSaverLeavesNoPlainTextInThePagesOfTheDatabase(t *testing.T) 
 			pool := newPool(t)
 			saver := pgsaver.New(pool, test.config)
 			for i, value := range []any{
-				"s3cr3t-Qx7", []any{"s3cr3t-Qx7"}, map[string]any{"k": "s3cr3t-Qx7"}, []byte("s3cr3t-Qx7"),
-				serde.DeltaSnapshot{Value: []any{"s3cr3t-Qx7"}}, messages.Human("s3cr3t-Qx7"),
+				"s3cr3t-Qx7",
+				[]any{"s3cr3t-Qx7"},
+				map[string]any{"k": "s3cr3t-Qx7"},
+				[]byte("s3cr3t-Qx7"),
+				serde.DeltaSnapshot{Value: []any{"s3cr3t-Qx7"}},
+				messages.Human("s3cr3t-Qx7"),
 			} {
 				config := checkpoint.Config{ThreadID: fmt.Sprint(i)}
 				config, err := saver.PutStep(t.Context(), config, step(map[string]any{"c": value}), nil, nil,

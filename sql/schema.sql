@@ -244,7 +244,7 @@ create function @extschema@.fsck(p_thread_id text DEFAULT NULL::text, p_deep boo
 returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id text, channel text, detail text, remedy text)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 cc66303c9f32f176a6686b147fc78bf0;
+as md5 576d852b2e57c2a41dd8bb52b6f78d27;
 comment on function @extschema@.fsck(text, boolean) is 'Looks for broken state in one thread or all, one row a finding with its remedy; changes nothing.';
 
 create function @extschema@.fsck_thread(p_thread_id text)
@@ -252,7 +252,7 @@ returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id te
 language plpgsql stable parallel safe security invoker cost 100 rows 10
 set jit=off
 set enable_nestloop=off
-as md5 083c1c02f353422d9b33dd95a383acaa;
+as md5 81d195b32f99d99e1e1ce61fe969e780;
 comment on function @extschema@.fsck_thread(text) is 'The findings of fsck about one thread, all but damaged values.';
 
 create function @extschema@.fsck_values(p_thread_id text)
@@ -422,7 +422,7 @@ create function @extschema@.rebuild_blobs(p_thread_id text, p_checkpoint_ns text
 returns TABLE(channel text, version text, result text, bytes integer)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set search_path = ""
-as md5 c653168337ed976ebbb2532ab2e1ba29;
+as md5 c15aaa04e03170565d963de259af40a8;
 comment on function @extschema@.rebuild_blobs(text, text, text) is 'Recovers lost values of a checkpoint from its parent''s state and the writes; says what it could not rebuild.';
 
 create function @extschema@.reject_argument(p_name text, p_detail text, p_hint text DEFAULT NULL::text)

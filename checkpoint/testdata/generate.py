@@ -382,6 +382,15 @@ def wide():
     return Scenario("a join of nine", build, APPEND).run(INPUT).moment("stopped")
 
 
+def out_of_order():
+    """Writes apply in the order of task paths, not in that of the nodes."""
+    build = StateGraph(Log)
+    for name, node in {"z": only_bar("z"), "a": only_bar("a"), "m": ask("q?")}.items():
+        build.add_node(name, node)
+        build.add_edge(START, name)
+    return Scenario("two of three are done", build, APPEND).run(INPUT).moment("stopped")
+
+
 def root_state():
     build = StateGraph(Annotated[list, operator.add])
     build.add_node("node_a", lambda state: ["a"])
@@ -564,7 +573,7 @@ def reducer_cases():
 
 SCENARIOS = [
     sequential, breakpoint_before, parallel, deferred, deferred_node, one_of_two_fails, one_of_two_asks, both_ask,
-    null_writes, conditional, edge_and_join, send, write_twice, wide, root_state, nested, chat, delta, delta_overwrite, delta_exit,
+    null_writes, conditional, edge_and_join, send, write_twice, wide, out_of_order, root_state, nested, chat, delta, delta_overwrite, delta_exit,
     delta_parallel, updates, updates_of_waiting, updates_with_sends, updates_of_deltas,
 ]
 

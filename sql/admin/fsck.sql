@@ -59,7 +59,7 @@ begin
     group by w.thread_id, w.checkpoint_ns, w.checkpoint_id;
     return query
     select 'orphan blob', b.thread_id, b.checkpoint_ns, null::text, b.channel,
-      format('version %s, %s bytes', b.version, length(b.blob)), 'Remove it with delete_thread.'
+      format('Version %s.', b.version), 'Remove it with delete_thread.'
     from @extschema@.checkpoint_blobs b
     where not exists (select from @extschema@.checkpoints c where c.thread_id = b.thread_id);
   end if;

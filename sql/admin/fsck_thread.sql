@@ -56,7 +56,7 @@ begin
     if v_has_cycle then
       return query
       select 'parent cycle', p_thread_id, v_ns, t.checkpoint_id, null::text, 'Its parents run in a circle.',
-        'thread_tree() shows the loop; set parent_checkpoint_id of the right row to null.'
+        'Set parent_checkpoint_id of the right row to null; thread_tree() shows the loop.'
       from @extschema@.thread_tree(p_thread_id, v_ns) t
       where t.problem = 'cycle';
     else

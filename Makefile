@@ -10,12 +10,17 @@ GOTESTSUM_VERSION := v1.13.0
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# A Postgres with pgvector for what needs one; silent where there is one.
+.PHONY: postgres
+postgres:
+	@scripts/install-postgres.sh --if-needed
+
 .PHONY: demo
-demo: ## Save a conversation, roll it back and read it again, on a Postgres found or started for it.
+demo: postgres ## Save a conversation, roll it back and read it again, on a Postgres found or started for it.
 	go run ./examples/insurance
 
 .PHONY: test
-test: ## Run every test, in random order, with the race detector, on a real Postgres.
+test: postgres ## Run every test, in random order, with the race detector, on a real Postgres.
 	@report=$$(mktemp); trap 'rm -f "$$report"' EXIT; \
 	go run gotest.tools/gotestsum@$(GOTESTSUM_VERSION) --format pkgname-and-test-fails --jsonfile "$$report" \
 		-- -race -shuffle=on -timeout 20m ./...; \
@@ -26,11 +31,11 @@ test-docker: ## Run the tests of the Docker backend, on an engine started and an
 	scripts/test-docker.sh
 
 .PHONY: interop-conformance
-interop-conformance: ## Run LangGraph's own conformance suite, and real graphs, against the Go saver.
+interop-conformance: postgres ## Run LangGraph's own conformance suite, and real graphs, against the Go saver.
 	interop/python/conformance.sh
 
 .PHONY: bench
-bench: ## Measure put and get beside one plain row of the same bytes, delta history and pruning; BENCH names one.
+bench: postgres ## Measure put and get beside one plain row of the same bytes, delta history and pruning; BENCH names one.
 	go test ./pgsaver -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
 
 .PHONY: fuzz

@@ -6,6 +6,9 @@
 # sources name the mirror; the apt configuration is left as it was. No server is started for the tests' sake: they
 # start their own from the binaries.
 #
+# With --if-needed it is silent where nothing is missing, and does nothing either where the tests may have another server:
+# DATABASE_URL names one, PGWEFT_PG_BIN names binaries, a Docker engine answers, or the system has no apt-get.
+#
 #   PG_MAJOR        major version to install, 15 or later  (default: the newest installed, else the distribution's)
 #   PGVECTOR_SUITE  suite whose pgvector source is built   (default: trixie on Debian, noble on Ubuntu)
 set -eu
@@ -156,6 +159,18 @@ choose_major() {
 		"PostgreSQL project's apt repository (package postgresql-common has a script for it) and set PG_MAJOR"
 	printf '%s\n' "$major"
 }
+
+case ${1:-} in
+'') ;;
+--if-needed)
+	[ -z "${DATABASE_URL:-}${PGWEFT_PG_BIN:-}" ] || exit 0
+	! docker version >/dev/null 2>&1 || exit 0
+	command -v apt-get >/dev/null 2>&1 || exit 0
+	installed=$(newest_installed)
+	[ -z "$installed" ] || [ "$installed" -lt "$min_major" ] || ! has_vector "$installed" || exit 0
+	;;
+*) die "unknown argument $1: --if-needed is the only one" ;;
+esac
 
 case $(uname -s) in
 Darwin) die "on macOS run: brew install postgresql@17 pgvector" ;;

@@ -26,8 +26,10 @@ func TestDeltaChannelHistoryBeginsWith(t *testing.T) {
 	t.Parallel()
 	// Of 1 <- 2 <- 3 <- 4 the value is kept by 2; every task wrote.
 	writes := []wrote{
-		{id: "1", task: "t", channel: "d", data: "one"}, {id: "2", task: "t", channel: "d", data: "two"},
-		{id: "3", task: "t", channel: "d", data: "three"}, {id: "4", task: "t", channel: "d", data: "four"},
+		{id: "1", task: "t", channel: "d", data: "one"},
+		{id: "2", task: "t", channel: "d", data: "two"},
+		{id: "3", task: "t", channel: "d", data: "three"},
+		{id: "4", task: "t", channel: "d", data: "four"},
 	}
 	fromTwo := []string{"d write 2 /t/0 msgpack two", "d write 3 /t/0 msgpack three"}
 	for name, c := range map[string]struct {
@@ -278,7 +280,8 @@ func TestForkThread(t *testing.T) {
 	}{
 		"takes one checkpoint, its values and its writes": {
 			checkpoints: []saved{
-				{id: "1", versions: `{"a": "1"}`}, {id: "2", parent: "1", versions: `{"a": "1", "b": "2"}`},
+				{id: "1", versions: `{"a": "1"}`},
+				{id: "2", parent: "1", versions: `{"a": "1", "b": "2"}`},
 				{id: "3", parent: "2", versions: `{"a": "3"}`},
 			},
 			blobs: []blob{
@@ -293,8 +296,11 @@ func TestForkThread(t *testing.T) {
 		},
 		"takes the ancestors that delta channels need": {
 			checkpoints: []saved{
-				{id: "1", metadata: counted}, {id: "2", parent: "1", values: `{"d": "x"}`}, {id: "3", parent: "2", metadata: counted},
-				{id: "4", parent: "3", metadata: counted}, {id: "5", parent: "3", metadata: counted},
+				{id: "1", metadata: counted},
+				{id: "2", parent: "1", values: `{"d": "x"}`},
+				{id: "3", parent: "2", metadata: counted},
+				{id: "4", parent: "3", metadata: counted},
+				{id: "5", parent: "3", metadata: counted},
 			},
 			writes: []wrote{{id: "1", channel: "d"}, {id: "3", channel: "d"}, {id: "5", channel: "d"}},
 			id:     "4", want: []string{"/2", "/3<2", "/4<3"}, wantWrites: []string{"/3 d"},
@@ -310,7 +316,9 @@ func TestForkThread(t *testing.T) {
 		},
 		"takes the calls it made, with what they need": {
 			checkpoints: []saved{
-				{id: "1"}, {id: "2", parent: "1"}, {id: "3", parent: "2"},
+				{id: "1"},
+				{id: "2", parent: "1"},
+				{id: "3", parent: "2"},
 				{ns: "n:1", id: "11", metadata: made("1")},
 				{ns: "n:2", id: "21", metadata: made("2"), values: `{"d": 1}`},
 				{ns: "n:2", id: "22", parent: "21", metadata: `{"parents": {"": "2"}, "counters_since_delta_snapshot": {"d": [1, 1]}}`},
@@ -322,16 +330,24 @@ func TestForkThread(t *testing.T) {
 		},
 		"takes what a subgraph that keeps its state knew then": {
 			checkpoints: []saved{
-				{id: "10"}, {id: "20", parent: "10"}, {id: "30", parent: "20"}, {id: "40", parent: "10"},
-				{ns: "n", id: "11", metadata: made("10")}, {ns: "n", id: "12", parent: "11", metadata: made("10")},
-				{ns: "n", id: "31", parent: "12", metadata: made("30")}, {ns: "n", id: "41", metadata: made("40")},
+				{id: "10"},
+				{id: "20", parent: "10"},
+				{id: "30", parent: "20"},
+				{id: "40", parent: "10"},
+				{ns: "n", id: "11", metadata: made("10")},
+				{ns: "n", id: "12", parent: "11", metadata: made("10")},
+				{ns: "n", id: "31", parent: "12", metadata: made("30")},
+				{ns: "n", id: "41", metadata: made("40")},
 			},
 			id: "20", want: []string{"/20", "n/12"},
 		},
 		"takes what a subgraph knew, though the checkpoint that called it is gone": {
 			checkpoints: []saved{
-				{id: "20"}, {id: "30", parent: "20"},
-				{ns: "n", id: "11", metadata: made("10")}, {ns: "n", id: "12", metadata: made("10")}, {ns: "n", id: "31", metadata: made("30")},
+				{id: "20"},
+				{id: "30", parent: "20"},
+				{ns: "n", id: "11", metadata: made("10")},
+				{ns: "n", id: "12", metadata: made("10")},
+				{ns: "n", id: "31", metadata: made("30")},
 			},
 			id: "20", want: []string{"/20", "n/12"},
 		},
@@ -376,10 +392,14 @@ func TestDiffCheckpoints(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	storeAll(t, db,
-		saved{id: "a", values: `{"inline": 1, "same inline": "x", "gone inline": null, "moves": 5}`,
-			versions: `{"blob": "1", "same": "1", "gone": "1", "inline": "1", "equal": "1", "empty": "1", "unset": "1"}`},
-		saved{id: "b", values: `{"inline": 2, "same inline": "x", "new inline": true}`,
-			versions: `{"blob": "2", "same": "1", "new": "1", "inline": "2", "equal": "2", "empty": "2", "moves": "1", "unset": "2"}`})
+		saved{
+			id: "a", values: `{"inline": 1, "same inline": "x", "gone inline": null, "moves": 5}`,
+			versions: `{"blob": "1", "same": "1", "gone": "1", "inline": "1", "equal": "1", "empty": "1", "unset": "1"}`,
+		},
+		saved{
+			id: "b", values: `{"inline": 2, "same inline": "x", "new inline": true}`,
+			versions: `{"blob": "2", "same": "1", "new": "1", "inline": "2", "equal": "2", "empty": "2", "moves": "1", "unset": "2"}`,
+		})
 	storeBlobs(t, db, blob{channel: "blob", version: "1", data: "\x91\x01"}, blob{channel: "blob", version: "2", data: "\x92\x01\x02"},
 		blob{channel: "same", version: "1", data: "\x01"}, blob{channel: "gone", version: "1", data: "\x01"}, blob{channel: "new", version: "1", kind: "null"},
 		blob{channel: "equal", version: "1", data: "\x07"}, blob{channel: "equal", version: "2", data: "\x07"},
@@ -474,8 +494,10 @@ func TestRebuildBlobs(t *testing.T) {
 		},
 		"applies writes by path, task and index": {
 			writes: []wrote{
-				{id: "1", task: "a", path: "~2", channel: "m", data: "\x91\x04"}, {id: "1", task: "b", path: "~1", idx: 1, channel: "m", data: "\x91\x02"},
-				{id: "1", task: "b", path: "~1", channel: "m", data: "\x91\x01"}, {id: "1", task: "c", path: "~1", channel: "m", data: "\x91\x03"},
+				{id: "1", task: "a", path: "~2", channel: "m", data: "\x91\x04"},
+				{id: "1", task: "b", path: "~1", idx: 1, channel: "m", data: "\x91\x02"},
+				{id: "1", task: "b", path: "~1", channel: "m", data: "\x91\x01"},
+				{id: "1", task: "c", path: "~1", channel: "m", data: "\x91\x03"},
 			},
 			result: "rebuilt", kind: "msgpack", data: "\x94\x01\x02\x03\x04",
 		},
@@ -591,8 +613,10 @@ func TestFsckFinds(t *testing.T) {
 		"a severed delta chain": {
 			checkpoints: []saved{{id: "2", metadata: counted(2)}, {id: "3", parent: "2", metadata: counted(3)}},
 			writes:      []wrote{{id: "2", channel: "d"}},
-			want: []finding{{"severed delta chain", "t", "", "3", "d",
-				"3 updates since the last stored value are expected, 1 are left and no stored value."}},
+			want: []finding{{
+				"severed delta chain", "t", "", "3", "d",
+				"3 updates since the last stored value are expected, 1 are left and no stored value.",
+			}},
 		},
 		"no severed chain where a stored value begins it": {
 			checkpoints: []saved{{id: "2", values: `{"d": "x"}`}, {id: "3", parent: "2", metadata: counted(3)}},
@@ -643,8 +667,11 @@ func TestFsckFinds(t *testing.T) {
 		"nothing in a database that is empty": {},
 		"nothing in threads that are whole": {
 			checkpoints: []saved{
-				{id: "1", versions: `{"m": "1", "e": "1"}`, values: `{"n": 1}`}, {id: "2", parent: "1", versions: `{"m": "2", "e": "2", "n": "1"}`, values: `{"n": 1}`},
-				{id: "3", parent: "1", versions: `{"m": "1"}`}, {ns: "n:1", id: "1"}, {thread: "u", id: "1"},
+				{id: "1", versions: `{"m": "1", "e": "1"}`, values: `{"n": 1}`},
+				{id: "2", parent: "1", versions: `{"m": "2", "e": "2", "n": "1"}`, values: `{"n": 1}`},
+				{id: "3", parent: "1", versions: `{"m": "1"}`},
+				{ns: "n:1", id: "1"},
+				{thread: "u", id: "1"},
 			},
 			blobs:  []blob{{channel: "m", version: "1", data: "\x01"}, {channel: "m", version: "2", data: "\x01"}},
 			writes: []wrote{{id: "1", channel: "m"}, {id: "1", idx: 1, channel: "n"}, {id: "2", channel: "m"}},

@@ -283,7 +283,10 @@ func TestPruneKeeps(t *testing.T) {
 		"the values that a checkpoint that stays refers to": {
 			checkpoints: []saved{{id: "1", versions: `{"a": "1", "b": "1"}`}, {id: "2", parent: "1", versions: `{"a": "1", "b": "2"}`}},
 			blobs: []blob{
-				{channel: "a", version: "1"}, {channel: "b", version: "1"}, {channel: "b", version: "2"}, {channel: "c", version: "1"},
+				{channel: "a", version: "1"},
+				{channel: "b", version: "1"},
+				{channel: "b", version: "2"},
+				{channel: "c", version: "1"},
 				{ns: "elsewhere", channel: "a", version: "1"},
 			},
 			want:      []string{"/2"},
@@ -309,7 +312,8 @@ func TestPruneKeeps(t *testing.T) {
 			checkpoints: []saved{
 				{id: "1", metadata: counted},
 				{id: "2", parent: "1", values: `{"d": true}`, versions: `{"d": "2"}`},
-				{id: "3", parent: "2", metadata: counted}, {id: "4", parent: "3", metadata: counted},
+				{id: "3", parent: "2", metadata: counted},
+				{id: "4", parent: "3", metadata: counted},
 			},
 			blobs:      []blob{{channel: "d", version: "2"}},
 			writes:     []wrote{{id: "1", channel: "d"}, {id: "2", channel: "d"}},
@@ -443,8 +447,11 @@ func TestPruneOfSubgraphCalls(t *testing.T) {
 	}{
 		"of a root checkpoint that goes take them whole": {
 			checkpoints: []saved{
-				{id: "1"}, {id: "2", parent: "1"}, {ns: "n:1", id: "11", metadata: made("1")},
-				{ns: "n:1", id: "12", parent: "11", metadata: made("1")}, {ns: "n:1|m:2", id: "11", metadata: made("1")},
+				{id: "1"},
+				{id: "2", parent: "1"},
+				{ns: "n:1", id: "11", metadata: made("1")},
+				{ns: "n:1", id: "12", parent: "11", metadata: made("1")},
+				{ns: "n:1|m:2", id: "11", metadata: made("1")},
 			},
 			writes: []wrote{{ns: "n:1", id: "12", idx: -3, channel: "__interrupt__"}, {ns: "n:1", id: "unsaved", channel: "a"}},
 			blobs:  []blob{{ns: "n:1", channel: "a", version: "1"}},
@@ -492,7 +499,10 @@ func TestPruneOfSubgraphCalls(t *testing.T) {
 		},
 		"of a pinned root checkpoint keep the newest, even with delete": {
 			checkpoints: []saved{
-				{id: "1"}, {id: "2", parent: "1"}, {ns: "n:1", id: "11", metadata: made("1")}, {ns: "n:1", id: "12", metadata: made("1")},
+				{id: "1"},
+				{id: "2", parent: "1"},
+				{ns: "n:1", id: "11", metadata: made("1")},
+				{ns: "n:1", id: "12", metadata: made("1")},
 				{ns: "n:2", id: "21", metadata: made("2")},
 			},
 			pins: []string{"/1"},
@@ -732,7 +742,8 @@ func TestSweepApplies(t *testing.T) {
 	const hour = time.Hour
 	four := func(thread string) []saved {
 		return []saved{
-			{thread: thread, id: "1", age: 9 * hour}, {thread: thread, id: "2", parent: "1", age: 7 * hour},
+			{thread: thread, id: "1", age: 9 * hour},
+			{thread: thread, id: "2", parent: "1", age: 7 * hour},
 			{thread: thread, id: "3", parent: "2", age: 5 * hour, metadata: `{"team": "blue"}`},
 			{thread: thread, id: "4", parent: "3", age: 3 * hour, metadata: `{"team": "red"}`},
 		}
@@ -842,8 +853,11 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 	}
 	exec(t, db, "select langgraph.set_retention_policy('p', p_keep_last => 1)")
 	for _, want := range []sweepState{
-		{Position: "b", Threads: 2, Checkpoints: 4, Rows: 4}, {Position: "d", Threads: 2, Checkpoints: 4, Rows: 4},
-		{Position: "e", Threads: 1, Checkpoints: 2, Rows: 2}, {Done: true}, {Position: "b", Threads: 2},
+		{Position: "b", Threads: 2, Checkpoints: 4, Rows: 4},
+		{Position: "d", Threads: 2, Checkpoints: 4, Rows: 4},
+		{Position: "e", Threads: 1, Checkpoints: 2, Rows: 2},
+		{Done: true},
+		{Position: "b", Threads: 2},
 	} {
 		exec(t, db, "call langgraph.sweep(2, '0')")
 		require.Equal(t, want, sweepStateOf(t, db))
@@ -951,7 +965,10 @@ func TestListThreads(t *testing.T) {
 			select thread_id, namespaces, checkpoints, status, newest_checkpoint_id from langgraph.list_threads(`+args+`)`)
 	}
 	all := []listedThread{
-		{"idle", 2, 3, "idle", "2"}, {"no root", 1, 1, "idle", "5"}, {"failed", 1, 1, "error", "1"}, {"resumed", 1, 2, "idle", "2"},
+		{"idle", 2, 3, "idle", "2"},
+		{"no root", 1, 1, "idle", "5"},
+		{"failed", 1, 1, "error", "1"},
+		{"resumed", 1, 2, "idle", "2"},
 		{"waiting", 1, 2, "interrupted", "2"},
 	}
 

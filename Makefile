@@ -39,7 +39,7 @@ bench: postgres ## Measure put and get beside one plain row of the same bytes, d
 	go test ./pgsaver -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz target for FUZZTIME (30s).
+fuzz: ## Run each fuzz target for FUZZTIME, a time or a number of inputs as in 20000x (30s).
 	scripts/fuzz.sh "$${FUZZTIME:-30s}"
 
 .PHONY: generate

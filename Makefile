@@ -34,9 +34,17 @@ test-docker: ## Run the tests of the Docker backend, on an engine started and an
 interop-conformance: postgres ## Run LangGraph's own conformance suite, and real graphs, against the Go saver.
 	interop/python/conformance.sh
 
+.PHONY: docs-check
+docs-check: postgres ## Run every command and query in docs/, and compare what they print and the charts drawn from it.
+	go test -count=1 ./docs
+
+.PHONY: charts
+charts: postgres ## Write what the commands in docs/ print, and draw the charts of docs/analytics.md again.
+	PGWEFT_UPDATE_DOCS=1 go test -count=1 ./docs
+
 .PHONY: bench
-bench: postgres ## Measure put and get beside one plain row of the same bytes, delta history and pruning; BENCH names one.
-	go test ./pgsaver -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
+bench: postgres ## Measure put and get beside one plain row of the same bytes, delta history, pruning, decoding; BENCH names one.
+	go test ./pgsaver ./sql -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME, a time or a number of inputs as in 20000x (30s).

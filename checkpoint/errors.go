@@ -17,4 +17,7 @@ var (
 	ErrCorrupt = errors.New("stored state is damaged")
 	// ErrNotEnabled says that the feature is not enabled in this database.
 	ErrNotEnabled = errors.New("feature is not enabled")
+	// ErrTenant says that data is divided between tenants and that no tenant was named, or that what was to be saved belongs
+	// to another. Nothing was saved.
+	ErrTenant = errors.New("tenant is missing or another")
 )

@@ -23,12 +23,30 @@ type block struct {
 	line           int
 }
 
-// TestTheGuideDoesWhatItSays runs the sql and sh blocks of guide.md in order, in one database, and compares what they print
-// with the text block that follows. PGWEFT_UPDATE_DOCS=1 writes those text blocks again.
 func TestTheGuideDoesWhatItSays(t *testing.T) {
 	t.Parallel()
-	const document = "guide.md"
+	requireRuns(t, "guide.md", testcontainers.NewDatabase(t).TCPConnString())
+}
+
+// The pictures are drawn from the queries above them. A module of its own draws them, so it is run as one runs it.
+func TestTheAnalyticsGalleryShowsWhatItSays(t *testing.T) {
+	t.Parallel()
 	database := testcontainers.NewDatabase(t).TCPConnString()
+	requireRuns(t, "analytics.md", database)
+	draw := "go run -C docs/charts . --check"
+	if updating() {
+		draw = "go run -C docs/charts ."
+	}
+	shell(t, database, t.TempDir(), draw+` "$DATABASE_URL"`)
+}
+
+// updating says whether the documents are to be written again rather than compared.
+func updating() bool { return os.Getenv("PGWEFT_UPDATE_DOCS") != "" }
+
+// requireRuns runs the sql and sh blocks of a document in order, in one database, and compares what they print with the text
+// block that follows. PGWEFT_UPDATE_DOCS=1 writes those text blocks again.
+func requireRuns(t *testing.T, document, database string) {
+	t.Helper()
 	commands := buildCommands(t)
 	source, err := os.ReadFile(document)
 	require.NoError(t, err)
@@ -72,13 +90,13 @@ func TestTheGuideDoesWhatItSays(t *testing.T) {
 			rewritten = append(rewritten, "```")
 		}
 		i = next
-		if os.Getenv("PGWEFT_UPDATE_DOCS") == "" {
+		if !updating() {
 			require.Equalf(t, expected, printed, "%s:%d prints something else; PGWEFT_UPDATE_DOCS=1 writes it down", document,
 				found.line)
 		}
 	}
-	require.Greater(t, ran, 10, "the guide has commands")
-	if os.Getenv("PGWEFT_UPDATE_DOCS") != "" {
+	require.Greater(t, ran, 10, "the document has commands")
+	if updating() {
 		require.NoError(t, os.WriteFile(document, []byte(strings.Join(rewritten, "\n")), 0o600))
 	}
 }
@@ -112,8 +130,9 @@ var void = regexp.MustCompile(`(?m)^ \w+\n-+\n\n\(1 row\)\n\n?`)
 func shell(t *testing.T, database, commands, script string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+	command.Dir = ".."
 	command.Env = append(os.Environ(), "DATABASE_URL="+database,
-		"PATH="+commands+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"PATH="+strings.Join([]string{commands, filepath.Dir(findPsql(t)), os.Getenv("PATH")}, string(os.PathListSeparator)))
 	return output(t, command)
 }
 

@@ -85,8 +85,14 @@ create table @extschema@.checkpoint_writes (
   created_at timestamptz not null default now(),
   primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
 );
+-- Only the few writes that tell how a task stands have a negative idx.
+create index checkpoint_writes_status_idx on @extschema@.checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id)
+  where idx < 0;
+
 comment on table @extschema@.checkpoint_writes is
   'What each task wrote, as it wrote it: pending until the next checkpoint, an audit trail afterwards.';
+comment on index @extschema@.checkpoint_writes_status_idx is
+  'Who waits for a human and what failed, across all threads: the views interrupts and errors.';
 comment on column @extschema@.checkpoint_writes.idx is
   'Position of the write in its task; reserved channels have fixed negative ones (see reserved_write_index).';
 comment on column @extschema@.checkpoint_writes.task_path is

@@ -50,3 +50,11 @@ create table @extschema@.checkpoint_pins (
 );
 comment on table @extschema@.checkpoint_pins is
   'Checkpoints that no retention and no deletion may remove or make unreadable.';
+
+create table @extschema@.thread_tenants (
+  thread_id text collate "C" primary key,
+  tenant text collate "C" not null,
+  created_at timestamptz not null default now()
+);
+comment on table @extschema@.thread_tenants is
+  'Which tenant a thread belongs to, once enable_tenancy was called; a thread id belongs to one tenant of all.';

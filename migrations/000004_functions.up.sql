@@ -353,8 +353,8 @@ revoke all on function @extschema@.json_to_jsonb(bytea) from public;
 --               {"lc_type": "module.Name", "args": [...]}; other extensions {"lc_type": "msgpack.ext", "code", "base64"}
 --   NaN, Infinity become strings, and a NUL inside a string becomes U+FFFD: jsonb holds neither.
 -- One pass with an explicit stack: recursion in PL/pgSQL is an order of magnitude slower.
--- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, overrun their extension, or nest deeper
--- than 1,000; 22021 for strings that are not UTF-8.
+-- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, overrun their extension, nest deeper than
+-- 1,000, or have containers as map keys in such keys more than 4 deep; 22021 for strings that are not UTF-8.
 create or replace function @extschema@.msgpack_to_jsonb(p_bytes bytea)
 returns jsonb
 language plpgsql
@@ -387,6 +387,8 @@ declare
   v_stack integer[] := '{}';
   v_extension_stack bigint[] := '{}';
   v_key_stack integer[] := '{}';
+  v_keys integer := 0;                -- open containers that are keys; each quotes the ones in it, which doubles them
+  v_key_parts text[];
   v_extension bigint;
   -- The extension being opened.
   v_code integer;
@@ -407,6 +409,12 @@ begin
         s := to_json(convert_from(substring(b, p + 2, c - 160), 'UTF8'))::text;
       end if;
       p := p + c - 159;
+      if v_is_map and v_rest & 1 = 0 then
+        -- A key, as nearly all are: it waits before its value, which saves a part and the steps below.
+        v_separator := v_separator || s || ':';
+        v_rest := v_rest - 1;
+        continue main;
+      end if;
     elsif c < 128 then                -- positive fixint
       s := c::text;
       p := p + 1;
@@ -628,6 +636,14 @@ begin
       v_extension_stack[v_depth] := coalesce(v_extension, 0);
       if v_is_map and v_rest & 1 = 0 then
         -- A container as a map key: its text is collected and quoted when it closes.
+        v_keys := v_keys + 1;
+        if v_keys > 4 then
+          raise exception using
+            errcode = 'LG006',
+            message = 'MessagePack map keys nest deeper than 4 levels',
+            detail = format('At byte %s of %s.', p, v_length),
+            hint = 'Such a value cannot be shown as jsonb; read it with a client.';
+        end if;
         v_parts := v_parts || v_separator;
         v_key_stack[v_depth] := cardinality(v_parts) + 1;
         v_parts := v_parts || v_open;
@@ -677,8 +693,14 @@ begin
       end if;
       v_extension := null;
       if v_key_stack[v_depth] > 0 then
-        s := to_json(array_to_string(v_parts[v_key_stack[v_depth]:], ''))::text;
-        v_parts := v_parts[:v_key_stack[v_depth] - 1] || s;
+        -- Part by part: a slice would copy the whole array for each such key.
+        v_key_parts := '{}';
+        for i in v_key_stack[v_depth] .. cardinality(v_parts) loop
+          v_key_parts := v_key_parts || v_parts[i];
+          v_parts[i] := '';
+        end loop;
+        v_parts[v_key_stack[v_depth]] := to_json(array_to_string(v_key_parts, ''))::text;
+        v_keys := v_keys - 1;
       end if;
       v_rest := (v_stack[v_depth] >> 1) - 1;
       v_is_map := v_stack[v_depth] & 1 = 1;
@@ -736,6 +758,103 @@ $fn$;
 comment on function @extschema@.value_to_jsonb(text, bytea) is
   'Reads a stored (type, blob) pair as jsonb; encrypted, pickled and unknown values become an object that says so.';
 revoke all on function @extschema@.value_to_jsonb(text, bytea) from public;
+
+-- sql/admin/claim_item.sql
+
+-- Trigger of the store's tables while tenancy is on: an item that another tenant put under the same namespace and key is told
+-- as that, instead of as a violated policy or, with "on conflict do nothing", not at all.
+-- Security definer, because it has to see an item that is somebody else's.
+-- Locks: none. Errors: LG007.
+create or replace function @extschema@.claim_item()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+declare
+  v_before text;
+  v_taken boolean := false;
+begin
+  if new.tenant is null then
+    raise exception using
+      errcode = 'LG007',
+      message = 'no tenant is set',
+      detail = format('Nobody would own the new row of %s.', tg_relid::regclass),
+      hint = 'Name the tenant to act for: select set_config(''langgraph.tenant'', ''the tenant'', true).';
+  end if;
+  -- The key of store_vectors is one of store already.
+  if tg_table_name = 'store' then
+    -- Not by a "set" of the function: only superusers may make one for a setting that no extension defines.
+    v_before := coalesce(current_setting('langgraph.across_tenants', true), '');
+    perform set_config('langgraph.across_tenants', 'on', true);
+    v_taken := exists (
+      select
+      from @extschema@.store s
+      where s.prefix = new.prefix and s.key = new.key and s.tenant <> new.tenant
+    );
+    perform set_config('langgraph.across_tenants', v_before, true);
+  end if;
+  if v_taken then
+    raise exception using
+      errcode = 'LG007',
+      message = format('item %L of namespace %L belongs to another tenant', new.key, new.prefix),
+      detail = 'Namespaces are shared by all tenants of a schema, and a key in one belongs to the tenant that put it.',
+      hint = 'Begin namespaces with the tenant.';
+  end if;
+  return new;
+end
+$fn$;
+
+comment on function @extschema@.claim_item() is 'Trigger: an item of another tenant under the same key is LG007.';
+revoke all on function @extschema@.claim_item() from public;
+
+-- sql/admin/claim_thread.sql
+
+-- Trigger of the tables of threads while tenancy is on: a thread id belongs to the tenant that used it first, whatever table it
+-- came to first. Without this, a row of another tenant under the same key would make an insert "on conflict do nothing" lose
+-- the value in silence, and retention would count the checkpoints of both as one thread's.
+-- Security definer, because it has to see that a thread is somebody else's: thread_tenants shows each tenant only its own.
+-- Locks: the thread's row of thread_tenants, when it is new. Errors: LG007.
+create or replace function @extschema@.claim_thread()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+declare
+  v_tenant text;
+begin
+  if new.tenant is null then
+    raise exception using
+      errcode = 'LG007',
+      message = 'no tenant is set',
+      detail = format('Nobody would own the new row of %s.', tg_relid::regclass),
+      hint = 'Name the tenant to act for: select set_config(''langgraph.tenant'', ''the tenant'', true).';
+  end if;
+  select t.tenant into v_tenant from @extschema@.thread_tenants t where t.thread_id = new.thread_id;
+  if not found then
+    insert into @extschema@.thread_tenants (thread_id, tenant) values (new.thread_id, new.tenant)
+    on conflict (thread_id) do nothing;
+    select t.tenant into v_tenant from @extschema@.thread_tenants t where t.thread_id = new.thread_id;
+  end if;
+  if v_tenant is distinct from new.tenant then
+    raise exception using
+      errcode = 'LG007',
+      message = format('thread %L belongs to another tenant', new.thread_id),
+      detail = 'A thread id belongs to the tenant that used it first, also after the thread was deleted.',
+      hint = 'Use another thread id, such as a UUID, or one that begins with the tenant.';
+  end if;
+  return new;
+end
+$fn$;
+
+comment on function @extschema@.claim_thread() is
+  'Trigger: a thread belongs to the tenant that used its id first; LG007 for all others.';
+revoke all on function @extschema@.claim_thread() from public;
 
 -- sql/admin/fsck_values.sql
 
@@ -818,6 +937,319 @@ $fn$;
 comment on function @extschema@.reject_argument(text, text, text) is 'Raises LG002: the named argument cannot be used.';
 revoke all on function @extschema@.reject_argument(text, text, text) from public;
 
+-- sql/admin/role_name.sql
+
+-- The name of one of the three roles of this schema: the schema's name with "_app", "_reader" or "_ops" appended. Roles belong
+-- to the whole server, so schemas of the same name in several databases share them.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.role_name(p_role text)
+returns text
+language sql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+  select n.nspname || '_' || p_role from pg_catalog.pg_namespace n where n.oid = '@extschema@'::regnamespace
+$fn$;
+
+comment on function @extschema@.role_name(text) is 'The name of the role "app", "reader" or "ops" of this schema.';
+revoke all on function @extschema@.role_name(text) from public;
+
+-- sql/admin/missing_tenant.sql
+
+-- What a tenant is where none is set: null for those who work across tenants, so that row-level security shows them what
+-- the policies of operators and of the owner allow. Everybody else is told to name one. Part of setting_tenant.
+-- Locks: none. Errors: LG007.
+create or replace function @extschema@.missing_tenant()
+returns text
+language plpgsql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if pg_has_role(current_user, to_regrole(quote_ident(@extschema@.role_name('ops'))), 'usage')
+    or current_setting('langgraph.across_tenants', true) = 'on' then
+    return null;
+  end if;
+  raise exception using
+    errcode = 'LG007',
+    message = 'no tenant is set',
+    detail = format('Row-level security is on in schema %s, and role %I is none of its operators.',
+      '@extschema@'::regnamespace, current_user),
+    hint = 'In each transaction run: select set_config(''langgraph.tenant'', ''the tenant'', true). On a connection of its own, '
+      'without a pooler, the tenant can be a startup option instead: -c langgraph.tenant=the_tenant.';
+end
+$fn$;
+
+comment on function @extschema@.missing_tenant() is 'Raises LG007 where no tenant is set, except for operators.';
+revoke all on function @extschema@.missing_tenant() from public;
+
+-- sql/admin/role_rights.sql
+
+-- What each role of this schema may do: the one place where that is decided. One row a role and an object; role is "app",
+-- "reader", "ops", or "owner" for routines that only the owner runs.
+--   app     saves, reads, forks, copies and deletes threads and store items. No DDL, no pruning, no policies, no pins. It has
+--           DELETE on the tables, because delete_thread and LangGraph's own savers need it
+--   reader  sees which threads and checkpoints there are and their metadata; with p_reader_values also what agents saved
+--   ops     retention, pins, repair, fsck; it reads everything, and saves no checkpoints
+-- A routine that is not volatile can change nothing and reads with the rights of its caller, so every role may call it. A
+-- volatile one needs a row here, or grant_roles refuses: no right is given, and none forgotten, by default.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.role_rights(p_reader_values boolean default false)
+returns table (role text, kind text, object text, rights text)
+language sql
+stable
+parallel restricted
+security invoker
+rows 300
+set search_path = ''
+as $fn$
+  with routines (name, roles) as (
+    values
+      ('copy_blobs', 'app'),
+      ('copy_thread', 'app'),
+      ('delete_for_runs', 'ops'),
+      ('delete_thread', 'app ops'),
+      ('disable_tenancy', 'owner'),
+      ('doctor', 'ops'),
+      ('drop_retention_policy', 'ops'),
+      ('enable_tenancy', 'owner'),
+      ('fork_checkpoint', 'app'),
+      ('fork_thread', 'app'),
+      ('fsck', 'ops'),
+      ('fsck_values', 'ops'),
+      ('grant_roles', 'owner'),
+      ('lock_thread', 'app ops'),
+      ('lock_threads_to_copy', 'app'),
+      ('new_checkpoint_id', 'app'),
+      ('next_channel_version', 'app'),
+      ('pin_checkpoint', 'ops'),
+      ('prune', 'ops'),
+      ('prune_thread', 'ops'),
+      ('put_checkpoint', 'app'),
+      ('put_step', 'app'),
+      ('put_writes', 'app'),
+      ('rebuild_blobs', 'ops'),
+      ('reject_version_collision', 'app'),
+      ('remove_checkpoints', 'ops'),
+      ('set_retention_policy', 'ops'),
+      ('set_thread_ttl', 'app ops'),
+      ('store_sweep', 'ops'),
+      ('sweep', 'ops'),
+      ('sweep_preview', 'ops'),
+      ('sweep_thread', 'ops'),
+      ('unpin_checkpoint', 'ops')
+  ), tables (name, role, rights) as (
+    values
+      ('checkpoint_blobs', 'app', 'select, insert, delete'),
+      ('checkpoint_blobs', 'ops', 'select, insert, delete'),
+      ('checkpoint_migrations', 'app', 'select'),
+      ('checkpoint_pins', 'app', 'select'),
+      ('checkpoint_pins', 'ops', 'select, insert, update, delete'),
+      ('checkpoint_pins', 'reader', 'select'),
+      ('checkpoint_writes', 'app', 'select, insert, update, delete'),
+      ('checkpoint_writes', 'ops', 'select, delete'),
+      ('checkpoints', 'app', 'select, insert, update, delete'),
+      ('checkpoints', 'ops', 'select, update, delete'),
+      ('retention_policies', 'ops', 'select, insert, update, delete'),
+      ('schema_migrations', 'app', 'select'),
+      ('schema_migrations', 'ops', 'select'),
+      ('schema_migrations', 'reader', 'select'),
+      ('settings', 'app', 'select'),
+      ('settings', 'ops', 'select, insert, update'),
+      ('settings', 'reader', 'select'),
+      ('store', 'app', 'select, insert, update, delete'),
+      ('store', 'ops', 'select, update, delete'),
+      ('store_migrations', 'app', 'select'),
+      ('store_vectors', 'app', 'select, insert, update, delete'),
+      ('store_vectors', 'ops', 'select, delete'),
+      ('thread_tenants', 'ops', 'select, delete'),
+      ('thread_ttls', 'app', 'select, insert, update, delete'),
+      ('thread_ttls', 'ops', 'select, insert, update, delete'),
+      ('vector_migrations', 'app', 'select')
+  ), read_tables (name, value_columns) as (
+    values
+      ('checkpoint_blobs', '{blob}'::text[]),
+      ('checkpoint_writes', '{blob}'),
+      ('checkpoints', '{checkpoint}'),
+      ('store', '{value}'),
+      ('store_vectors', '{embedding}')
+  )
+  select r.role, 'schema', n.oid::regnamespace::text, 'usage'
+  from pg_catalog.pg_namespace n
+  cross join unnest(array['app', 'reader', 'ops']) r (role)
+  where n.oid = '@extschema@'::regnamespace or n.oid = '@extschema@_analytics'::regnamespace and r.role <> 'app'
+  union all
+  select t.role, 'table', c.oid::regclass::text, t.rights
+  from tables t
+  join pg_catalog.pg_class c on c.relnamespace = '@extschema@'::regnamespace and c.relname = t.name
+  union all
+  select 'reader', 'table', c.oid::regclass::text,
+    case when p_reader_values then 'select'
+      else 'select (' || (
+        select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+        from pg_catalog.pg_attribute a
+        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> all (t.value_columns)
+      ) || ')' end
+  from read_tables t
+  join pg_catalog.pg_class c on c.relnamespace = '@extschema@'::regnamespace and c.relname = t.name
+  union all
+  -- Views are read with the rights of their reader: one that shows values fails for those who may not see them.
+  select r.role, 'table', c.oid::regclass::text, 'select'
+  from pg_catalog.pg_class c
+  cross join unnest(array['reader', 'ops']) r (role)
+  where c.relnamespace = '@extschema@_analytics'::regnamespace and c.relkind = 'v'
+  union all
+  select r.role, 'routine', p.oid::regprocedure::text, 'execute'
+  from pg_catalog.pg_proc p
+  left join routines f on f.name = p.proname
+  cross join unnest(string_to_array(case
+    when p.provolatile = 'v' then f.roles
+    when p.pronamespace = '@extschema@_analytics'::regnamespace then 'reader ops'
+    else 'app reader ops'
+  end, ' ')) r (role)
+  where p.pronamespace in ('@extschema@'::regnamespace, '@extschema@_analytics'::regnamespace)
+    and p.prorettype <> 'trigger'::regtype
+    and p.proowner = (select c.relowner from pg_catalog.pg_class c where c.oid = '@extschema@.checkpoints'::regclass)
+  order by 1, 2, 3
+$fn$;
+
+comment on function @extschema@.role_rights(boolean) is
+  'What the roles app, reader and ops of this schema may do, one row an object; "owner" marks what none of them may.';
+revoke all on function @extschema@.role_rights(boolean) from public;
+
+-- sql/admin/grant_roles.sql
+
+-- Makes the roles <schema>_app, <schema>_reader and <schema>_ops where they are missing, takes every right on the two schemas
+-- from them, and grants what role_rights says, in one transaction. Returns the statements; with p_dry_run it runs none of them.
+-- They are groups (nologin): grant them to the roles that log in. Rights of your own choosing belong to roles of your own.
+--   p_reader_values  whether the reader may see what agents saved; null leaves that as it is (no, at first)
+-- Call it again after a migration; "migrate up" does.
+-- Locks: what it grants, in the catalogs. Errors: 42501 without CREATEROLE where a role is missing; LG002 where a role is too
+-- mighty for least privilege, or role_rights does not know a routine.
+create or replace function @extschema@.grant_roles(p_dry_run boolean default false, p_reader_values boolean default null)
+returns setof text
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 20
+set search_path = ''
+as $fn$
+declare
+  v_wrong text;
+  v_reader oid := to_regrole(quote_ident(@extschema@.role_name('reader')));
+  v_values boolean := coalesce(p_reader_values,
+    v_reader is not null and has_column_privilege(v_reader, '@extschema@.checkpoint_blobs'::regclass, 'blob', 'select'));
+  v_statement text;
+begin
+  select string_agg(p.oid::regprocedure::text, ', ' order by p.proname) into v_wrong
+  from pg_catalog.pg_proc p
+  where p.pronamespace in ('@extschema@'::regnamespace, '@extschema@_analytics'::regnamespace)
+    and p.prorettype <> 'trigger'::regtype
+    and p.proowner = (select c.relowner from pg_catalog.pg_class c where c.oid = '@extschema@.checkpoints'::regclass)
+    and not exists (select from @extschema@.role_rights() r where r.kind = 'routine' and r.object = p.oid::regprocedure::text);
+  if v_wrong is not null then
+    perform @extschema@.reject_argument('routines', format('role_rights does not say who may call %s.', v_wrong),
+      'Move routines of your own to another schema, or let another role own them.');
+  end if;
+  select string_agg(quote_ident(a.rolname), ', ' order by a.rolname) into v_wrong
+  from unnest(array['app', 'reader', 'ops']) r (role)
+  join pg_catalog.pg_roles a on a.rolname = @extschema@.role_name(r.role)
+  where a.rolsuper or a.rolbypassrls;
+  if v_wrong is not null then
+    perform @extschema@.reject_argument('roles', format('Superuser, or beyond row-level security: %s.', v_wrong),
+      'Take that from them with "alter role ... nosuperuser nobypassrls", or rename them.');
+  end if;
+
+  for v_statement in
+    with roles as (
+      select r.role, @extschema@.role_name(r.role) as name, r.place, r.purpose,
+        to_regrole(quote_ident(@extschema@.role_name(r.role))) is null as is_new
+      from (values
+        (1, 'app', 'Agents and applications: they save, read and delete threads and store items'),
+        (2, 'reader', 'People and reports that only look'),
+        (3, 'ops', 'Retention, pins, repair and fsck')
+      ) r (place, role, purpose)
+    ), schemas as (
+      select '@extschema@'::regnamespace::text as name
+      union all
+      select '@extschema@_analytics'::regnamespace::text
+    ), statements (stage, place, sort, statement) as (
+      select 1, r.place, '', format('create role %I nologin', r.name) from roles r where r.is_new
+      union all
+      select 2, r.place, '', format('comment on role %I is %L', r.name, r.purpose || ' of schema ' || '@extschema@'::regnamespace || '.')
+      from roles r
+      where r.is_new
+      union all
+      select 3, r.place, k.kind || s.name, format('revoke all on %s %s from %I', k.kind, s.name, r.name)
+      from roles r
+      cross join schemas s
+      cross join unnest(array['all routines in schema', 'all tables in schema', 'schema']) k (kind)
+      where not r.is_new
+      union all
+      select 4, r.place, g.kind || g.rights,
+        format('grant %s on %s%s to %I', g.rights, case when g.kind <> 'table' then g.kind || ' ' end,
+          string_agg(g.object, E',\n  ' order by g.object), r.name)
+      from roles r
+      join @extschema@.role_rights(v_values) g on g.role = r.role
+      group by r.place, r.name, g.kind, g.rights
+    )
+    select s.statement from statements s order by s.stage, s.place, s.sort
+  loop
+    if not p_dry_run then
+      begin
+        execute v_statement;
+      exception
+        when insufficient_privilege then
+          raise exception using
+            errcode = 'insufficient_privilege',
+            message = sqlerrm,
+            detail = format('It was at: %s.', split_part(v_statement, E'\n', 1)),
+            hint = 'Making roles needs CREATEROLE, and granting needs the owner of the schema. Have a DBA run what '
+              '"migrate roles --print" writes.';
+      end;
+    end if;
+    return next v_statement;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.grant_roles(boolean, boolean) is
+  'Makes the roles app, reader and ops of this schema and grants them exactly what role_rights says; returns the statements.';
+revoke all on function @extschema@.grant_roles(boolean, boolean) from public;
+
+-- sql/admin/role_tenant.sql
+
+-- The tenant of this transaction when tenants are roles: the name of the current role. Operators (members of <schema>_ops) are
+-- no tenants: they see all, or act for the one that the setting langgraph.tenant names.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.role_tenant()
+returns text
+language plpgsql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  -- What role_name says, without the price of a call: this runs for every row that is inserted.
+  if pg_has_role(current_user, to_regrole(quote_ident((
+    select n.nspname || '_ops' from pg_catalog.pg_namespace n where n.oid = '@extschema@'::regnamespace
+  ))), 'usage') then
+    return nullif(current_setting('langgraph.tenant', true), '');
+  end if;
+  return current_user;
+end
+$fn$;
+
+comment on function @extschema@.role_tenant() is
+  'The tenant that the current role is; for operators the one that the setting langgraph.tenant names, or null.';
+revoke all on function @extschema@.role_tenant() from public;
+
 -- sql/admin/schema_info.sql
 
 -- What a client has to know before it uses this schema. A client built for schema version V works when
@@ -851,6 +1283,461 @@ $fn$;
 comment on function @extschema@.schema_info() is
   'Version of this schema, oldest client version it still serves, and which optional features it has.';
 revoke all on function @extschema@.schema_info() from public;
+
+-- sql/admin/setting_tenant.sql
+
+-- The tenant of this transaction when tenants are told by the setting langgraph.tenant. Policies and column defaults call it,
+-- so everything is qualified: a search_path of the caller's must not change what it means. Null works across tenants.
+-- Locks: none. Errors: LG007 when it is not set.
+create or replace function @extschema@.setting_tenant()
+returns text
+language plpgsql
+stable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_tenant pg_catalog.text := pg_catalog.current_setting('langgraph.tenant', true);
+begin
+  if v_tenant operator(pg_catalog.<>) '' then
+    return v_tenant;
+  end if;
+  return @extschema@.missing_tenant();
+end
+$fn$;
+
+comment on function @extschema@.setting_tenant() is
+  'The tenant that the setting langgraph.tenant names; LG007 where it names none.';
+revoke all on function @extschema@.setting_tenant() from public;
+
+-- sql/admin/tenant_tables.sql
+
+-- The tables that tenancy divides, and how. The others hold versions of migrations, which all tenants share; a test looks for
+-- a table that was forgotten.
+--   thread    rows belong to the tenant of their thread
+--   item      rows of the store belong to the tenant that put them
+--   operator  rows that only operators may see
+--   settings  all may read, except the progress of sweep, which names threads
+--   registry  which thread is whose
+-- Locks: none. Errors: none.
+create or replace function @extschema@.tenant_tables()
+returns table (name regclass, kind text)
+language sql
+stable
+parallel safe
+security invoker
+rows 10
+set search_path = ''
+as $fn$
+  select c.oid::regclass, t.kind
+  from (values
+    ('checkpoint_blobs', 'thread'),
+    ('checkpoint_pins', 'thread'),
+    ('checkpoint_writes', 'thread'),
+    ('checkpoints', 'thread'),
+    ('retention_policies', 'operator'),
+    ('settings', 'settings'),
+    ('store', 'item'),
+    ('store_vectors', 'item'),
+    ('thread_tenants', 'registry'),
+    ('thread_ttls', 'thread')
+  ) t (name, kind)
+  join pg_catalog.pg_class c on c.relnamespace = '@extschema@'::regnamespace and c.relname = t.name
+$fn$;
+
+comment on function @extschema@.tenant_tables() is 'The tables that tenancy divides, and how.';
+revoke all on function @extschema@.tenant_tables() from public;
+
+-- sql/admin/disable_tenancy.sql
+
+-- Takes row-level security away again: everybody with rights on the tables sees everything. Who owned what is remembered, for a
+-- later enable_tenancy, unless p_forget.
+-- Locks: the tables, exclusively. Errors: none.
+create or replace function @extschema@.disable_tenancy(p_forget boolean default false)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_table record;
+  v_policy name;
+begin
+  for v_table in
+    select t.name, a.attname is not null as has_tenant
+    from @extschema@.tenant_tables() t
+    join pg_catalog.pg_class c on c.oid = t.name
+    left join pg_catalog.pg_attribute a
+      on a.attrelid = t.name and a.attname = 'tenant' and not a.attisdropped and t.kind in ('thread', 'item')
+    where c.relrowsecurity or p_forget and a.attname is not null
+    order by t.name::text
+  loop
+    for v_policy in
+      select p.polname from pg_catalog.pg_policy p where p.polrelid = v_table.name and p.polname like 'tenancy\_%'
+    loop
+      execute format('drop policy %I on %s', v_policy, v_table.name);
+    end loop;
+    execute format('alter table %s disable row level security, no force row level security', v_table.name);
+    if v_table.has_tenant then
+      execute format('drop trigger if exists tenancy_claim on %s', v_table.name);
+      execute format('alter table %s alter column tenant drop default, alter column tenant drop not null', v_table.name);
+    end if;
+    if v_table.has_tenant and p_forget then
+      execute format('alter table %s drop column tenant', v_table.name);  -- and the indexes with it
+    end if;
+  end loop;
+  if p_forget then
+    delete from @extschema@.thread_tenants;
+  end if;
+  delete from @extschema@.settings s where s.key = 'tenancy';
+end
+$fn$;
+
+comment on function @extschema@.disable_tenancy(boolean) is
+  'Takes tenancy away; with p_forget also the memory of which tenant owned what.';
+revoke all on function @extschema@.disable_tenancy(boolean) from public;
+
+-- sql/admin/doctor.sql
+
+-- What a DBA would want to know about this schema, and the command that mends it: one row a finding, problems first.
+--   level    'problem' wants mending, 'advice' is worth a thought, 'note' only tells
+--   topic    grants, tenancy, indexes, bloat, size, retention, compression, pgvector, settings
+-- Sizes of large tables are estimated from a sample of about p_sample_bytes. Version, drift and poolers are for "pgweft doctor",
+-- which knows what was shipped.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.doctor(p_sample_bytes bigint default 268435456)
+returns table (level text, topic text, subject text, detail text, remedy text)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 20
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_schema text := '@extschema@'::regnamespace::text;
+  v_sweep jsonb;
+begin
+  select s.value into v_sweep from @extschema@.settings s where s.key = 'sweep';
+  return query
+  with roles as (
+    select r.role, @extschema@.role_name(r.role) as name, to_regrole(quote_ident(@extschema@.role_name(r.role)))::oid as id
+    from unnest(array['app', 'reader', 'ops']) r (role)
+  ), tables as (
+    select c.oid, c.oid::regclass::text as name, c.relname, c.relrowsecurity, c.relowner, pg_table_size(c.oid) as bytes,
+      s.n_live_tup, s.n_dead_tup, greatest(s.last_analyze, s.last_autoanalyze) as analyzed
+    from pg_catalog.pg_class c
+    left join pg_catalog.pg_stat_all_tables s on s.relid = c.oid
+    where c.relnamespace = '@extschema@'::regnamespace and c.relkind in ('r', 'p')
+  ), indexes as (
+    select i.indexrelid, i.indexrelid::regclass::text as name, i.indisvalid, i.indisunique, i.indrelid::regclass::text as table_name,
+      pg_relation_size(i.indexrelid) as bytes, coalesce(s.idx_scan, 0) as scans, i.indkey::text as columns,
+      obj_description(i.indexrelid, 'pg_class') as serves,
+      exists (
+        select
+        from pg_catalog.pg_index p
+        where p.indrelid = i.indrelid and p.indexrelid <> i.indexrelid and p.indisvalid and i.indpred is null and i.indexprs is null
+          and not i.indisunique and p.indpred is null and p.indkey::text like i.indkey::text || ' %'
+      ) as is_prefix
+    from pg_catalog.pg_index i
+    join tables t on t.oid = i.indrelid
+    left join pg_catalog.pg_stat_all_indexes s on s.indexrelid = i.indexrelid
+  ), chosen as (
+    select s.name, s.setting, s.unit from pg_catalog.pg_settings s
+  ), threads as (
+    select u.thread_id, u.channel, u.bytes
+    from (
+      select b.thread_id, b.channel, pg_column_size(b.blob)::bigint as bytes
+      from @extschema@.checkpoint_blobs b tablesample system
+        (least(100, 100.0 * p_sample_bytes / greatest(pg_table_size('@extschema@.checkpoint_blobs'::regclass), 1))) repeatable (1)
+      union all
+      select w.thread_id, w.channel, pg_column_size(w.blob)
+      from @extschema@.checkpoint_writes w tablesample system
+        (least(100, 100.0 * p_sample_bytes / greatest(pg_table_size('@extschema@.checkpoint_writes'::regclass), 1))) repeatable (1)
+    ) u
+  ), lz4 as (
+    select exists (
+      select from pg_catalog.pg_settings s where s.name = 'default_toast_compression' and 'lz4' = any (s.enumvals)
+    ) as is_built_in
+  ), findings (place, level, topic, subject, detail, remedy) as (
+    select 1, 'advice', 'grants', r.name, 'The role does not exist, so somebody works with the owner''s rights.',
+      format('migrate roles --schema %s', v_schema)
+    from roles r
+    where r.id is null
+    union all
+    select 1, 'problem', 'grants', r.name, format('It lacks rights on %s, the first of them %s.',
+      count(*) || case count(*) when 1 then ' object' else ' objects' end, min(g.object)), format('migrate roles --schema %s', v_schema)
+    from roles r
+    join @extschema@.role_rights() g on g.role = r.role
+    where r.id is not null
+      and not case g.kind
+        when 'schema' then has_schema_privilege(r.id, g.object::regnamespace, 'usage')
+        when 'routine' then has_function_privilege(r.id, g.object::regprocedure, 'execute')
+        when 'table' then case
+          when g.rights like 'select (%' then has_any_column_privilege(r.id, g.object::regclass, 'select')
+          else not exists (
+            select
+            from regexp_split_to_table(g.rights, ', ') p (privilege)
+            where not has_table_privilege(r.id, g.object::regclass, p.privilege)
+          ) end
+      end
+    group by r.name
+    union all
+    select 1, 'problem', 'grants', o.name, 'Every role of the server has rights on it.', format('revoke all on %s %s from public;', o.kind, o.name)
+    from (
+      select 'table' as kind, c.oid::regclass::text as name, c.relacl as acl
+      from pg_catalog.pg_class c
+      where c.relnamespace in ('@extschema@'::regnamespace, '@extschema@_analytics'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
+      union all
+      select 'routine', p.oid::regprocedure::text, coalesce(p.proacl, acldefault('f', p.proowner))
+      from pg_catalog.pg_proc p
+      where p.pronamespace in ('@extschema@'::regnamespace, '@extschema@_analytics'::regnamespace)
+    ) o
+    where exists (select from aclexplode(o.acl) a where a.grantee = 0)
+    union all
+    select 2, 'problem', 'tenancy', t.name::text, 'The schema is divided between tenants, and this table is not.',
+      format('select %s.enable_tenancy(%L);', v_schema, s.value ->> 'mode')
+    from @extschema@.settings s
+    cross join @extschema@.tenant_tables() t
+    join pg_catalog.pg_class c on c.oid = t.name
+    where s.key = 'tenancy' and not c.relrowsecurity
+    union all
+    select 2, 'problem', 'tenancy', t.name::text, 'Its owner is not the one whom the tenants'' policies name.',
+      format('select %s.enable_tenancy(%L);', v_schema, s.value ->> 'mode')
+    from @extschema@.settings s
+    cross join @extschema@.tenant_tables() t
+    join pg_catalog.pg_class c on c.oid = t.name
+    join pg_catalog.pg_policy p on p.polrelid = t.name and p.polname = 'tenancy_owner'
+    where s.key = 'tenancy' and not c.relowner = any (p.polroles)
+    union all
+    select 2, 'problem', 'tenancy', a.rolname::text, 'It can log in, uses this schema, and row-level security does not bind it.',
+      format('alter role %I nosuperuser nobypassrls;', a.rolname)
+    from @extschema@.settings s
+    cross join pg_catalog.pg_roles a
+    join pg_catalog.pg_auth_members m on m.member = a.oid
+    join roles r on r.id = m.roleid
+    where s.key = 'tenancy' and a.rolcanlogin and (a.rolsuper or a.rolbypassrls)
+    union all
+    select 3, 'problem', 'indexes', i.name, 'It is invalid: building it was interrupted. It costs and serves nobody.',
+      format('reindex index concurrently %s;', i.name)
+    from indexes i
+    where not i.indisvalid
+    union all
+    select 3, 'advice', 'indexes', i.name, format('It is the beginning of another index of %s (%s).', i.table_name, pg_size_pretty(i.bytes)),
+      format('drop index concurrently %s;', i.name)
+    from indexes i
+    where i.is_prefix
+    union all
+    select 3, 'note', 'indexes', i.name,
+      format('Not used since statistics began; %s. %s', pg_size_pretty(i.bytes), 'It serves: ' || i.serves),
+      case when i.serves is null then format('drop index concurrently %s;', i.name)
+        else 'Keep it, unless none of your programs asks that: then drop it, and "migrate verify" will name it.' end
+    from indexes i
+    where i.scans = 0 and i.indisvalid and not i.indisunique and not i.is_prefix and i.bytes > 16777216
+    union all
+    select 4, 'problem', 'bloat', t.name, format('%s dead rows beside %s; autovacuum does not keep up.', t.n_dead_tup, t.n_live_tup),
+      format('vacuum (analyze) %s; and then: alter table %s set (autovacuum_vacuum_scale_factor = 0.02);', t.name, t.name)
+    from tables t
+    where t.n_dead_tup > 10000 and t.n_dead_tup > t.n_live_tup / 4
+    union all
+    select 4, 'advice', 'bloat', t.name, format('The planner has no statistics of it (%s).', pg_size_pretty(t.bytes)), format('analyze %s;', t.name)
+    from tables t
+    where t.analyzed is null and t.bytes > 1048576
+    union all
+    (
+      select 5, 'note', 'size', 'thread ' || u.thread_id, format('%s of values and writes.', pg_size_pretty(sum(u.bytes))),
+        format('select * from %s.prune(array[%L], p_dry_run => true);', v_schema, u.thread_id)
+      from threads u
+      group by u.thread_id
+      having sum(u.bytes) > 0
+      order by sum(u.bytes) desc, u.thread_id
+      limit 3
+    )
+    union all
+    (
+      select 5, 'note', 'size', 'channel ' || u.channel, format('%s of values and writes.', pg_size_pretty(sum(u.bytes))),
+        'Where it grows with each step, a delta channel in the graph, or a policy that keeps fewer checkpoints, makes it smaller.'
+      from threads u
+      group by u.channel
+      having sum(u.bytes) > 0
+      order by sum(u.bytes) desc, u.channel
+      limit 3
+    )
+    union all
+    select 6, 'problem', 'retention', 'sweep', case
+        when v_sweep is null then 'There are policies, TTLs or expired items, and no sweep has ever run.'
+        else format('The last sweep worked at %s.', v_sweep ->> 'updated_at') end,
+      'pgweft sweep, from cron every night; or, as a service: pgweft sweep --every "1 hour"'
+    where (exists (select from @extschema@.retention_policies p where p.enabled)
+        or exists (select from @extschema@.thread_ttls)
+        or exists (select from @extschema@.store s where s.expires_at < now() - interval '1 day'))
+      and coalesce((v_sweep ->> 'updated_at')::timestamptz < now() - interval '2 days', true)
+    union all
+    select 6, 'advice', 'retention', 'policies', format('There is none, and checkpoints are kept for ever (%s so far).', pg_size_pretty((
+        select sum(t.bytes) from tables t where t.relname like 'checkpoint%'))),
+      'pgweft policy set everything --keep-last 50; "pgweft sweep --dry-run" shows what would go.'
+    where not exists (select from @extschema@.retention_policies p where p.enabled)
+      and not exists (select from @extschema@.thread_ttls)
+    union all
+    select 7, case when l.is_built_in then 'advice' else 'note' end, 'compression', a.attrelid::regclass || '.' || a.attname,
+      case when l.is_built_in then 'It is compressed by pglz, which takes several times as long as lz4.'
+        else 'This server is built without lz4, which is several times as fast as pglz.' end,
+      case when l.is_built_in then format('alter table %s alter column %I set compression lz4;', a.attrelid::regclass, a.attname)
+        else 'Use a server that is built with lz4, such as the PostgreSQL project''s packages.' end
+    from lz4 l
+    cross join pg_catalog.pg_attribute a
+    join tables t on t.oid = a.attrelid
+    where t.relname in ('checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store')
+      and a.attname in ('checkpoint', 'metadata', 'blob', 'value') and a.attnum > 0 and a.attcompression <> 'l'
+      and (select c.setting from chosen c where c.name = 'default_toast_compression') <> 'lz4'
+    union all
+    select 8, 'advice', 'pgvector', 'vector ' || e.installed_version, format('The server has version %s.', e.default_version), 'alter extension vector update;'
+    from pg_catalog.pg_available_extensions e
+    where e.name = 'vector' and e.installed_version <> e.default_version
+    union all
+    select 8, 'note', 'pgvector', 'vector', 'It is not installed, so the store has no semantic search.',
+      case when exists (select from pg_catalog.pg_available_extensions e where e.name = 'vector') then 'create extension vector;'
+        else 'Install the package (Debian: postgresql-NN-pgvector), then: create extension vector;' end
+    where not exists (select from pg_catalog.pg_extension e where e.extname = 'vector')
+    union all
+    select 9, w.level, 'settings', c.name, w.detail, w.remedy
+    from chosen c
+    join (values
+      ('autovacuum', 'off', 'problem', 'Nothing removes dead rows.', 'alter system set autovacuum = on; select pg_reload_conf();'),
+      ('fsync', 'off', 'problem', 'A crash may corrupt the whole cluster.', 'alter system set fsync = on; select pg_reload_conf();'),
+      ('full_page_writes', 'off', 'problem', 'A crash may corrupt pages.', 'alter system set full_page_writes = on; select pg_reload_conf();'),
+      ('synchronous_commit', 'off', 'note', 'A crash may lose checkpoints that were said to be saved, up to half a second of them.',
+        'alter role the_application set synchronous_commit = on;'),
+      ('track_counts', 'off', 'problem', 'Autovacuum works by these counts.', 'alter system set track_counts = on; select pg_reload_conf();'),
+      ('idle_in_transaction_session_timeout', '0', 'advice',
+        'A client that hangs in a transaction keeps its locks, and vacuum from working, for ever.',
+        format('alter role the_application set idle_in_transaction_session_timeout = %L;', '5min')),
+      ('wal_compression', 'off', 'advice', 'Full pages go to the WAL as they are; compressed they are a fraction of that.',
+        'alter system set wal_compression = on; select pg_reload_conf();'),
+      ('shared_buffers', '16384', 'advice', 'It is the default of 128 MB, a fraction of what a database server has.',
+        'alter system set shared_buffers = ''a quarter of the memory''; then restart the server.')
+    ) w (name, setting, level, detail, remedy) on w.name = c.name and w.setting = c.setting
+  )
+  select f.level, f.topic, f.subject, f.detail, f.remedy
+  from findings f
+  order by array_position(array['problem', 'advice', 'note'], f.level), f.place, f.subject collate "C";
+end
+$fn$;
+
+comment on function @extschema@.doctor(bigint) is
+  'What wants mending in this schema, or is worth a thought, one row a finding with the command that mends it.';
+revoke all on function @extschema@.doctor(bigint) from public;
+
+-- sql/admin/enable_tenancy.sql
+
+-- Divides the schema between tenants by row-level security: each sees and changes only its own threads and store items, with
+-- every function and view here, and with LangGraph's own savers, which never name the column "tenant" that is added.
+--   p_mode      'setting'  the tenant is what the setting langgraph.tenant names; whoever may run SQL may name any. For
+--                          applications that serve many tenants; set it in each transaction, and a pooler does no harm
+--               'role'     the tenant is the current role; SQL cannot go around it. For tenants that have roles
+--   p_existing  the tenant of what is there and has none
+-- Members of <schema>_ops see everything, or act for the tenant that langgraph.tenant names. The owner is bound like everybody,
+-- unless it sets langgraph.across_tenants to 'on'; superusers and roles with BYPASSRLS are not. Call it again to change the
+-- mode, after a change of owner, and after tables were added. Who names no tenant gets LG007 for whatever touches a row, and
+-- sees nothing. Under row-level security a metadata filter across threads cannot use its index.
+-- Locks: the tables, exclusively, while rows are checked and indexes built. Errors: LG002; LG004 when the roles are missing.
+create or replace function @extschema@.enable_tenancy(p_mode text, p_existing text default null)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_function text;
+  v_tenant text;
+  v_ops text := @extschema@.role_name('ops');
+  v_owner text;
+  v_is_homeless boolean;
+  v_table record;
+begin
+  if p_mode is null or p_mode not in ('role', 'setting') or p_existing = '' then
+    perform @extschema@.reject_argument('tenancy', format('mode %L, existing %L.', p_mode, p_existing),
+      'mode is "role" or "setting"; existing is null or the name of a tenant.');
+  end if;
+  if to_regrole(quote_ident(v_ops)) is null then
+    raise exception using
+      errcode = 'LG004',
+      message = 'the roles of this schema are missing',
+      detail = format('There is no role %I, whose members tend the data of all tenants.', v_ops),
+      hint = 'Run "migrate roles", or grant_roles(), first.';
+  end if;
+  v_function := '@extschema@.' || p_mode || '_tenant()';
+  -- The usual case without calling a function. An operator's own name is no tenant's, so it adds nothing to what the
+  -- operators' policy shows.
+  v_tenant := case p_mode
+    when 'setting' then format('coalesce(nullif(current_setting(%L, true), %L), %s)', 'langgraph.tenant', '', v_function)
+    else format('case when coalesce(current_setting(%L, true), %L) = %L then current_user::text else %s end',
+      'langgraph.tenant', '', '', v_function)
+  end;
+
+  for v_table in
+    select t.name, t.kind, pg_get_userbyid(c.relowner) as owner
+    from @extschema@.tenant_tables() t
+    join pg_catalog.pg_class c on c.oid = t.name
+    order by t.name::text
+  loop
+    execute format('drop policy if exists tenancy_operators on %s', v_table.name);
+    execute format('drop policy if exists tenancy_owner on %s', v_table.name);
+    execute format('drop policy if exists tenancy_tenants on %s', v_table.name);
+    execute format('alter table %s enable row level security, no force row level security', v_table.name);
+    if v_table.kind in ('operator', 'settings') then
+      execute format('create policy tenancy_operators on %s to %I using (true)', v_table.name, v_ops);
+      if v_table.kind = 'settings' then
+        execute format('create policy tenancy_tenants on %s for select using (key <> ''sweep'')', v_table.name);
+      end if;
+      continue;
+    end if;
+    if v_table.kind in ('thread', 'item') then
+      execute format('alter table %s add column if not exists tenant text collate "C"', v_table.name);
+      if p_existing is not null then
+        execute format('update %s set tenant = %L where tenant is null', v_table.name, p_existing);
+      end if;
+      execute format('select exists (select from %s where tenant is null)', v_table.name) into v_is_homeless;
+      if v_is_homeless then
+        perform @extschema@.reject_argument('tenancy', format('Table %s has rows that belong to no tenant.', v_table.name),
+          'Name the tenant that they shall belong to: enable_tenancy(mode, p_existing => ''a tenant'').');
+      end if;
+      if v_table.kind = 'thread' then
+        execute format('insert into @extschema@.thread_tenants (thread_id, tenant) select distinct on (thread_id) thread_id, tenant '
+          'from %s on conflict (thread_id) do nothing', v_table.name);
+      end if;
+      execute format('alter table %s alter column tenant set default %s, alter column tenant set not null, '
+        'force row level security', v_table.name, v_function);
+      execute format('comment on column %s.tenant is %L', v_table.name, 'Who may see the row; see enable_tenancy.');
+      execute format('create or replace trigger tenancy_claim before insert on %s for each row execute function %s',
+        v_table.name, case v_table.kind when 'thread' then '@extschema@.claim_thread()' else '@extschema@.claim_item()' end);
+      execute format('create policy tenancy_owner on %s to %I using ((select current_setting(%L, true) = %L))',
+        v_table.name, v_table.owner, 'langgraph.across_tenants', 'on');
+    end if;
+    -- A subquery is evaluated once a statement, when the first row is looked at.
+    execute format('create policy tenancy_tenants on %s using (tenant = (select %s))', v_table.name, v_tenant);
+    execute format('create policy tenancy_operators on %s to %I using ((select coalesce(current_setting(%L, true), %L) = %L))',
+      v_table.name, v_ops, 'langgraph.tenant', '', '');
+  end loop;
+
+  execute 'create index if not exists checkpoints_tenant_created_at_idx on @extschema@.checkpoints (tenant, created_at)';
+  execute 'create index if not exists checkpoints_tenant_checkpoint_id_idx on @extschema@.checkpoints '
+    '(tenant, (checkpoint_id || ''''))';
+  comment on index @extschema@.checkpoints_tenant_created_at_idx is 'list_threads of one tenant.';
+  comment on index @extschema@.checkpoints_tenant_checkpoint_id_idx is 'list_checkpoints of one tenant without a thread.';
+  insert into @extschema@.settings (key, value) values ('tenancy', jsonb_build_object('mode', p_mode))
+  on conflict (key) do update set value = excluded.value, updated_at = now();
+end
+$fn$;
+
+comment on function @extschema@.enable_tenancy(text, text) is
+  'Divides the schema between tenants by row-level security, told apart by role or by the setting langgraph.tenant.';
+revoke all on function @extschema@.enable_tenancy(text, text) from public;
 
 -- sql/checkpoints/channel_blobs.sql
 
@@ -2218,6 +3105,8 @@ as $fn$
     and c.checkpoint_ns = p_checkpoint_ns
     and c.checkpoint_id = p_checkpoint_id
     and v.value is distinct from p.checkpoint -> 'channel_versions' ->> v.key
+    and v.key <> '__start__'
+    and not starts_with(v.key, 'branch:to:')
     and not coalesce(c.checkpoint -> 'channel_values' ? v.key, false)
     and not exists (
       select
@@ -4374,6 +5263,1668 @@ comment on procedure @extschema@.sweep(integer, interval) is
   'Removes expired store items, idle threads and what retention policies condemn; in batches, each committed.';
 revoke all on procedure @extschema@.sweep(integer, interval) from public;
 
+-- sql/analytics/is_message.sql
+
+-- Whether a decoded value is a message: a LangChain message as MessagePack or JSON holds it, or a plain object with role (or
+-- type) and content.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.is_message(p_value jsonb)
+returns boolean
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select coalesce(jsonb_typeof(p_value) = 'object' and case
+    when p_value ? 'lc_type' then p_value ->> 'lc_type' ~ '^langchain(_core)?\..*Message(Chunk)?$'
+    when p_value ->> 'type' = 'constructor' then p_value #>> '{id,-1}' ~ 'Message(Chunk)?$'
+    else p_value ? 'content' and coalesce(p_value ->> 'role', p_value ->> 'type') in ('human', 'user', 'ai', 'assistant',
+      'tool', 'system', 'developer', 'function', 'remove', 'chat')
+  end, false)
+$fn$;
+
+comment on function @extschema@.is_message(jsonb) is
+  'Whether a decoded value is a message: of LangChain in either encoding, or an object with role and content.';
+revoke all on function @extschema@.is_message(jsonb) from public;
+
+-- sql/analytics/is_newer_version.sql
+
+-- Whether a channel version is newer than another, or than none (null). Numbers compare by value and text by bytes, as
+-- runtimes do; between a number and text the counters compare.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.is_newer_version(p_version jsonb, p_than jsonb)
+returns boolean
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select coalesce(case
+    when v.version is null then false
+    when v.than is null then true
+    when jsonb_typeof(p_version) = 'number' and jsonb_typeof(p_than) = 'number' then p_version > p_than
+    when jsonb_typeof(p_version) <> jsonb_typeof(p_than)
+      then substring(v.version from '^\d+')::numeric > substring(v.than from '^\d+')::numeric
+  end, v.version > v.than)
+  from (select p_version #>> '{}' collate "C" as version, p_than #>> '{}' collate "C" as than) v
+$fn$;
+
+comment on function @extschema@.is_newer_version(jsonb, jsonb) is
+  'Whether a channel version is newer than another, or than none.';
+revoke all on function @extschema@.is_newer_version(jsonb, jsonb) from public;
+
+-- sql/analytics/is_state_channel.sql
+
+-- Whether a channel holds state that a user of the graph sees, rather than what steers the graph or tells how a task stands.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.is_state_channel(p_channel text)
+returns boolean
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select p_channel not in ('__start__', '__pregel_tasks', '__scheduled__', '__previous__', '__input__', '__error__',
+      '__interrupt__', '__resume__', '__error_source_node__', '__no_writes__', '__pregel_push', '__return__')
+    and not starts_with(p_channel, 'branch:to:')
+    and not starts_with(p_channel, 'join:')
+$fn$;
+
+comment on function @extschema@.is_state_channel(text) is
+  'Whether a channel holds state that a user of the graph sees.';
+revoke all on function @extschema@.is_state_channel(text) from public;
+
+-- sql/analytics/is_status_channel.sql
+
+-- Whether a write to the channel tells how a task stands (it failed, asks, was answered) rather than what it produced. A task
+-- with any other write is done.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.is_status_channel(p_channel text)
+returns boolean
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select p_channel in ('__error__', '__interrupt__', '__resume__', '__error_source_node__')
+$fn$;
+
+comment on function @extschema@.is_status_channel(text) is
+  'Whether a write to the channel tells how a task stands rather than what it produced.';
+revoke all on function @extschema@.is_status_channel(text) from public;
+
+-- sql/analytics/jsonb_bigint.sql
+
+-- A whole number in jsonb as bigint; NULL for anything else, and for numbers that bigint does not hold.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.jsonb_bigint(p_value jsonb)
+returns bigint
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select case when jsonb_typeof(p_value) = 'number' and abs((p_value #>> '{}')::numeric) < 9223372036854775807
+    then trunc((p_value #>> '{}')::numeric)::bigint end
+$fn$;
+
+comment on function @extschema@.jsonb_bigint(jsonb) is 'A number in jsonb as bigint; null for anything else.';
+revoke all on function @extschema@.jsonb_bigint(jsonb) from public;
+
+-- sql/analytics/jsonb_items.sql
+
+-- The elements of what Python iterates as a list, as a jsonb array: a list, or a decoded set, frozenset or deque. NULL for
+-- anything else.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.jsonb_items(p_value jsonb)
+returns jsonb
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select case
+    when jsonb_typeof(p_value) = 'array' then p_value
+    when p_value ->> 'lc_type' in ('builtins.set', 'builtins.frozenset', 'collections.deque')
+      and jsonb_typeof(p_value #> '{args,0}') = 'array' then p_value #> '{args,0}'
+  end
+$fn$;
+
+comment on function @extschema@.jsonb_items(jsonb) is
+  'The elements of a decoded list, set or deque as a jsonb array; null for anything else.';
+revoke all on function @extschema@.jsonb_items(jsonb) from public;
+
+-- sql/analytics/interrupt_fields.sql
+
+-- What a task asks, from a write to __interrupt__: a list of {"value": ..., "id": ...} with the other fields that LangGraph's
+-- Interrupt has, whatever client wrote it.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.interrupt_fields(p_write jsonb)
+returns jsonb
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select coalesce(jsonb_agg(
+    case
+      when i.interrupt ->> 'lc_type' = 'langgraph.types.Interrupt'
+        or jsonb_typeof(i.interrupt) = 'object' and i.interrupt ? 'value' and not i.interrupt ? 'lc_type'
+        then '{"id": null}' || (i.interrupt - 'lc_type')
+      else jsonb_build_object('value', i.interrupt, 'id', null)
+    end
+    order by i.position), '[]')
+  from jsonb_array_elements(coalesce(@extschema@.jsonb_items(p_write), jsonb_build_array(p_write)))
+    with ordinality i (interrupt, position)
+$fn$;
+
+comment on function @extschema@.interrupt_fields(jsonb) is
+  'What a task asks, from a write to __interrupt__, as a list of objects with value and id.';
+revoke all on function @extschema@.interrupt_fields(jsonb) from public;
+
+-- sql/analytics/is_available.sql
+
+-- Whether a channel that has a value offers it to the nodes that it triggers: a join does not until all have arrived, and the
+-- channels of a deferred node, whose value is a pair [value, whether all else is done], do not until all else is done.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.is_available(p_channel text, p_value jsonb)
+returns boolean
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+declare
+  v_deferred boolean := jsonb_typeof(p_value) = 'array' and jsonb_array_length(p_value) = 2
+    and jsonb_typeof(p_value -> 1) = 'boolean';
+  v_arrived integer;
+begin
+  if p_channel = '__pregel_tasks' then
+    return coalesce(jsonb_array_length(@extschema@.jsonb_items(p_value)) > 0, false);
+  elsif starts_with(p_channel, 'branch:to:') then
+    return not v_deferred or p_value -> 1 = 'true';
+  elsif not starts_with(p_channel, 'join:') then
+    return true;
+  end if;
+  -- By length, because a node's name may contain the plus sign that separates names.
+  select length(string_agg(n.name, '+')) into v_arrived
+  from jsonb_array_elements_text(
+    @extschema@.jsonb_items(case when v_deferred then p_value -> 0 else p_value end)
+  ) n (name);
+  return coalesce(v_arrived = length(substring(p_channel from '^join:(.*):[^:]*$')), false)
+    and (not v_deferred or p_value -> 1 = 'true');
+end
+$fn$;
+
+comment on function @extschema@.is_available(text, jsonb) is
+  'Whether a channel that has a value offers it to the nodes that it triggers.';
+revoke all on function @extschema@.is_available(text, jsonb) from public;
+
+-- sql/analytics/message_fields.sql
+
+-- The fields of a message, whatever holds them: kwargs in the JSON of LangChain, the object itself elsewhere; with "type" for
+-- the class where it stands beside the fields.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.message_fields(p_message jsonb)
+returns jsonb
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select case
+    when p_message ->> 'type' = 'constructor' and jsonb_typeof(p_message -> 'kwargs') = 'object'
+      then jsonb_build_object('type', p_message #>> '{id,-1}') || (p_message -> 'kwargs')
+    else p_message
+  end
+$fn$;
+
+comment on function @extschema@.message_fields(jsonb) is 'The fields of a message in whichever encoding.';
+revoke all on function @extschema@.message_fields(jsonb) from public;
+
+-- sql/analytics/message_key.sql
+
+-- What tells one message of a list from another: its ID, or where it has none its content.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.message_key(p_message jsonb)
+returns text
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select coalesce(@extschema@.message_fields(p_message) ->> 'id', md5(p_message::text))
+$fn$;
+
+comment on function @extschema@.message_key(jsonb) is 'What tells one message of a list from another: its ID, or its content.';
+revoke all on function @extschema@.message_key(jsonb) from public;
+
+-- sql/analytics/message_role.sql
+
+-- Who speaks in a message: human, ai, tool, system, function, remove (an instruction to remove a message), or the name that a
+-- chat message gives. user, assistant and developer count as human, ai and system, and a piece of a streamed message as the
+-- whole.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.message_role(p_fields jsonb)
+returns text
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select case r.name
+    when 'user' then 'human'
+    when 'assistant' then 'ai'
+    when 'developer' then 'system'
+    when 'chat' then coalesce(p_fields ->> 'role', r.name)
+    else r.name
+  end
+  from (
+    select lower(regexp_replace(
+      coalesce(p_fields ->> 'type', p_fields ->> 'role', substring(p_fields ->> 'lc_type' from '[^.]*$')),
+      '(Message)?(Chunk)?$', ''
+    )) as name
+  ) r
+$fn$;
+
+comment on function @extschema@.message_role(jsonb) is 'Who speaks in a message: human, ai, tool, system, function, remove, or a name.';
+revoke all on function @extschema@.message_role(jsonb) from public;
+
+-- sql/analytics/merge_messages.sql
+
+-- A list of messages after an update (one message or a list), as LangGraph's reducers leave it: a message takes the place of
+-- the one with its ID, others go to the end, and a removal removes the message of its ID.
+--   p_delta false  add_messages: the ID __remove_all__ removes everything before it, and a message that is written again
+--                  after its removal keeps its place
+--   p_delta true   the reducer of messages in delta channels: that ID is one like any other, and such a message goes to the end
+-- Locks: none. Errors: none.
+create or replace function @extschema@.merge_messages(p_current jsonb, p_update jsonb, p_delta boolean default false)
+returns jsonb
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_merged jsonb[] := array(
+    select e.value from jsonb_array_elements(
+      case jsonb_typeof(p_current) when 'array' then p_current when 'object' then jsonb_build_array(p_current) end
+    ) with ordinality e (value, position)
+    order by e.position
+  );
+  v_places jsonb := '{}';
+  v_removed jsonb := '{}';
+  v_message jsonb;
+  v_id text;
+  v_place integer;
+begin
+  for i in 1 .. cardinality(v_merged) loop
+    v_id := @extschema@.message_fields(v_merged[i]) ->> 'id';
+    if v_id is not null then
+      v_places := v_places || jsonb_build_object(v_id, i);
+    end if;
+  end loop;
+  for v_message in
+    select e.value
+    from jsonb_array_elements(case jsonb_typeof(p_update) when 'array' then p_update else jsonb_build_array(p_update) end)
+      with ordinality e (value, position)
+    order by e.position
+  loop
+    v_id := @extschema@.message_fields(v_message) ->> 'id';
+    v_place := (v_places ->> v_id)::integer;
+    if @extschema@.message_role(@extschema@.message_fields(v_message)) = 'remove' then
+      if v_id = '__remove_all__' and not p_delta then
+        v_merged := '{}';
+        v_places := '{}';
+        v_removed := '{}';
+      elsif v_place is not null then
+        v_removed := v_removed || jsonb_build_object(v_place::text, true);
+        if p_delta then
+          v_places := v_places - v_id;
+        end if;
+      end if;
+    elsif v_place is not null then
+      v_merged[v_place] := v_message;
+      v_removed := v_removed - v_place::text;
+    else
+      v_merged := array_append(v_merged, v_message);
+      if v_id is not null then
+        v_places := v_places || jsonb_build_object(v_id, cardinality(v_merged));
+      end if;
+    end if;
+  end loop;
+  return coalesce((
+    select jsonb_agg(m.message order by m.place)
+    from unnest(v_merged) with ordinality m (message, place)
+    where not v_removed ? m.place::text
+  ), '[]');
+end
+$fn$;
+
+comment on function @extschema@.merge_messages(jsonb, jsonb, boolean) is
+  'A list of messages after an update, as LangGraph''s reducers of messages leave it.';
+revoke all on function @extschema@.merge_messages(jsonb, jsonb, boolean) from public;
+
+-- sql/analytics/message_text.sql
+
+-- The text of a message's content: the content itself where it is text, its text parts joined with line breaks where it is a
+-- list of parts; parts that are not text (images, calls of tools) are left out. NULL where there is no text.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.message_text(p_content jsonb)
+returns text
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select case jsonb_typeof(p_content)
+    when 'string' then p_content #>> '{}'
+    when 'array' then (
+      select string_agg(case jsonb_typeof(p.part) when 'string' then p.part #>> '{}' else p.part ->> 'text' end, E'\n'
+        order by p.position)
+      from jsonb_array_elements(p_content) with ordinality p (part, position)
+      where jsonb_typeof(p.part) = 'string' or jsonb_typeof(p.part -> 'text') = 'string'
+    )
+  end
+$fn$;
+
+comment on function @extschema@.message_text(jsonb) is 'The text of a message''s content, whether that is text or a list of parts.';
+revoke all on function @extschema@.message_text(jsonb) from public;
+
+-- sql/analytics/newest_checkpoint.sql
+
+-- The newest checkpoint of a namespace. In a FROM clause the planner inlines this function, and probes by key.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.newest_checkpoint(p_thread_id text, p_checkpoint_ns text)
+returns table (checkpoint_id text, created_at timestamptz)
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+  select c.checkpoint_id, c.created_at
+  from @extschema@.checkpoints c
+  where c.thread_id = p_thread_id
+    and c.checkpoint_ns = p_checkpoint_ns
+  order by c.checkpoint_id desc
+  limit 1
+$fn$;
+
+comment on function @extschema@.newest_checkpoint(text, text) is 'The newest checkpoint of a namespace; no row when there is none.';
+revoke all on function @extschema@.newest_checkpoint(text, text) from public;
+
+-- sql/analytics/overwrites.sql
+
+-- What a write overwrites its channel with, past the reducer: LangGraph's Overwrite in any of its forms. No row for any other
+-- write.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.overwrites(p_write jsonb)
+returns setof jsonb
+language sql
+immutable
+parallel safe
+security invoker
+rows 1
+as $fn$
+  select case
+    when p_write ? 'value' then p_write -> 'value'
+    when p_write ? '__overwrite__' then p_write -> '__overwrite__'
+    else p_write #> '{args,0}'
+  end
+  where jsonb_typeof(p_write) = 'object'
+    and (
+      p_write ->> 'lc_type' = 'langgraph.types.Overwrite'
+      or p_write ->> 'type' = '__overwrite__' and p_write ? 'value'
+      or p_write ? '__overwrite__' and (select count(*) from jsonb_object_keys(p_write)) = 1
+    )
+$fn$;
+
+comment on function @extschema@.overwrites(jsonb) is
+  'What a write overwrites its channel with, past the reducer; no row for any other write.';
+revoke all on function @extschema@.overwrites(jsonb) from public;
+
+-- sql/analytics/reduce_values.sql
+
+-- The value of a channel after the writes of one superstep. A write that overwrites stands above all others. Reducers are
+-- those that the data can show: 'replace' (none: the last write stays), 'append' (lists), 'merge' (maps, the entry of the
+-- later write standing above), 'add_messages' and 'delta_messages' (see merge_messages).
+-- A reducer that does not fit the values replaces.
+-- Locks: none. Errors: LG002 for a reducer of another name.
+create or replace function @extschema@.reduce_values(p_current jsonb, p_writes jsonb[], p_reducer text)
+returns jsonb
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_value jsonb := p_current;
+  v_write jsonb;
+  v_overwrite jsonb;
+begin
+  if p_reducer is null or p_reducer not in ('replace', 'append', 'merge', 'add_messages', 'delta_messages') then
+    perform @extschema@.reject_argument('reducer', format('%L.', p_reducer),
+      'The reducers are replace, append, merge, add_messages and delta_messages.');
+  end if;
+  select o.value into v_overwrite
+  from unnest(p_writes) with ordinality w (value, position)
+  cross join lateral @extschema@.overwrites(w.value) o (value)
+  order by w.position desc
+  limit 1;
+  if found then
+    return v_overwrite;
+  end if;
+  foreach v_write in array p_writes loop
+    v_value := case
+      when p_reducer = 'replace' then v_write
+      when p_reducer in ('add_messages', 'delta_messages')
+        then @extschema@.merge_messages(v_value, v_write, p_reducer = 'delta_messages')
+      when v_value is null then v_write
+      when p_reducer = 'append' and jsonb_typeof(v_value) = 'array' and jsonb_typeof(v_write) = 'array' then v_value || v_write
+      when p_reducer = 'merge' and jsonb_typeof(v_value) = 'object' and jsonb_typeof(v_write) = 'object' then v_value || v_write
+      else v_write
+    end;
+  end loop;
+  return v_value;
+end
+$fn$;
+
+comment on function @extschema@.reduce_values(jsonb, jsonb[], text) is
+  'The value of a channel after the writes of one superstep, by one of the reducers that the data can show.';
+revoke all on function @extschema@.reduce_values(jsonb, jsonb[], text) from public;
+
+-- sql/analytics/task_outcome.sql
+
+-- What the writes of one task tell about it. Always one row, for a task that has written nothing too.
+--   finished    whether the task is done: whatever is done has written something, if only a mark that it has nothing to write
+--   error       what it failed with; null if it did not
+--   interrupts  all that it asked, answered or not, as [{"value": ..., "id": ...}]
+--   result      what it wrote to each channel of the state; several writes to one channel are {"$writes": [...]}, and the
+--               value of a functional task stands for itself. Null until the task is done
+-- Locks: none. Errors: LG006 for damaged values.
+create or replace function @extschema@.task_outcome(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_task_id text
+)
+returns table (finished boolean, error jsonb, interrupts jsonb, result jsonb)
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+  with writes as (
+    select w.channel, w.task_path, w.idx, @extschema@.value_to_jsonb(w.type, w.blob) as value,
+      @extschema@.is_status_channel(w.channel) as is_status
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id
+      and w.checkpoint_ns = p_checkpoint_ns
+      and w.checkpoint_id = p_checkpoint_id
+      and w.task_id = p_task_id
+  ), written as (
+    -- A channel's first value that is not null, and what came after it.
+    select w.channel, array_agg(w.value order by w.task_path, w.idx) filter (where w.is_kept) as kept
+    from (
+      select w.*, bool_or(w.value <> 'null') over (partition by w.channel order by w.task_path, w.idx) as is_kept
+      from writes w
+      where not w.is_status and @extschema@.is_state_channel(w.channel)
+    ) w
+    group by w.channel
+  )
+  select
+    exists (select from writes w where not w.is_status),
+    (select w.value from writes w where w.channel = '__error__' order by w.task_path, w.idx limit 1),
+    coalesce((
+      select jsonb_agg(i.interrupt order by w.task_path, w.idx, i.position)
+      from writes w
+      cross join lateral jsonb_array_elements(@extschema@.interrupt_fields(w.value)) with ordinality i (interrupt, position)
+      where w.channel = '__interrupt__'
+    ), '[]'),
+    case
+      when exists (select from writes w where w.channel = '__return__')
+        then (select w.value from writes w where w.channel = '__return__' order by w.task_path, w.idx limit 1)
+      when exists (select from writes w where not w.is_status)
+        then coalesce((
+          select jsonb_object_agg(w.channel, case
+            when cardinality(w.kept) > 1 then jsonb_build_object('$writes', to_jsonb(w.kept))
+            else coalesce(w.kept[1], 'null') end)
+          from written w
+        ), '{}')
+    end
+$fn$;
+
+comment on function @extschema@.task_outcome(text, text, text, text) is
+  'What the writes of one task tell about it: whether it is done, failed or asks, and its result.';
+revoke all on function @extschema@.task_outcome(text, text, text, text) from public;
+
+-- sql/analytics/triggered_node.sql
+
+-- The node that a channel triggers: __start__, branch:to:<node>, or join:<node>+<node>:<node> after an edge from several
+-- nodes. NULL for any other channel.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.triggered_node(p_channel text)
+returns text
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select case
+    when p_channel = '__start__' then p_channel
+    when starts_with(p_channel, 'branch:to:') then substr(p_channel, 11)
+    when starts_with(p_channel, 'join:') then substring(p_channel from '[^:]*$')
+  end
+$fn$;
+
+comment on function @extschema@.triggered_node(text) is 'The node that a channel triggers; null for channels that trigger none.';
+revoke all on function @extschema@.triggered_node(text) from public;
+
+-- sql/analytics/u64_add.sql
+
+-- The sum of two unsigned 64-bit numbers, without the carry: bigint would overflow.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.u64_add(p_a bigint, p_b bigint)
+returns bigint
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select (((p_a >> 32) + (p_b >> 32) + (((p_a & 4294967295) + (p_b & 4294967295)) >> 32)) << 32)
+    | (((p_a & 4294967295) + (p_b & 4294967295)) & 4294967295)
+$fn$;
+
+comment on function @extschema@.u64_add(bigint, bigint) is
+  'The lower 64 bits of the sum of two unsigned 64-bit numbers.';
+revoke all on function @extschema@.u64_add(bigint, bigint) from public;
+
+-- sql/analytics/u64_at.sql
+
+-- The 64 bits of eight bytes, the lowest first; of u64 values in this directory only the bits count, not the sign.
+-- Locks: none. Errors: 2202E where there are fewer than eight bytes.
+create or replace function @extschema@.u64_at(p_bytes bytea, p_offset integer)
+returns bigint
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select (get_byte(p_bytes, p_offset + 7)::bigint << 56) | (get_byte(p_bytes, p_offset + 6)::bigint << 48)
+    | (get_byte(p_bytes, p_offset + 5)::bigint << 40) | (get_byte(p_bytes, p_offset + 4)::bigint << 32)
+    | (get_byte(p_bytes, p_offset + 3)::bigint << 24) | (get_byte(p_bytes, p_offset + 2)::bigint << 16)
+    | (get_byte(p_bytes, p_offset + 1)::bigint << 8) | get_byte(p_bytes, p_offset)::bigint
+$fn$;
+
+comment on function @extschema@.u64_at(bytea, integer) is
+  'The 64 bits of eight bytes of a value, the lowest byte first.';
+revoke all on function @extschema@.u64_at(bytea, integer) from public;
+
+-- sql/analytics/u64_product.sql
+
+-- The product of two unsigned 64-bit numbers: its lower and its upper 64 bits.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.u64_product(p_a bigint, p_b bigint)
+returns bigint[]
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+declare
+  v_a numeric := case when p_a < 0 then p_a + 18446744073709551616 else p_a end;
+  v_b numeric := case when p_b < 0 then p_b + 18446744073709551616 else p_b end;
+  v_product numeric := v_a * v_b;
+  v_high numeric := div(v_product, 18446744073709551616);
+  v_low numeric := v_product - v_high * 18446744073709551616;
+begin
+  return array[
+    case when v_low >= 9223372036854775808 then v_low - 18446744073709551616 else v_low end::bigint,
+    case when v_high >= 9223372036854775808 then v_high - 18446744073709551616 else v_high end::bigint
+  ];
+end
+$fn$;
+
+comment on function @extschema@.u64_product(bigint, bigint) is
+  'The lower and the upper 64 bits of the product of two unsigned 64-bit numbers.';
+revoke all on function @extschema@.u64_product(bigint, bigint) from public;
+
+-- sql/analytics/without_snapshot.sql
+
+-- The value in the snapshot of a delta channel; any other value as it is.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.without_snapshot(p_value jsonb)
+returns jsonb
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select case when p_value ->> 'lc_type' = 'langgraph.checkpoint.serde.types._DeltaSnapshot' then p_value #> '{args,0}'
+    else p_value end
+$fn$;
+
+comment on function @extschema@.without_snapshot(jsonb) is 'The value in the snapshot of a delta channel; any other value as it is.';
+revoke all on function @extschema@.without_snapshot(jsonb) from public;
+
+-- sql/analytics/checkpoint_channel_value.sql
+
+-- The decoded value that a checkpoint itself keeps of one channel; of the snapshot of a delta channel, what is in it. No row
+-- where it keeps none.
+-- Locks: none. Errors: LG006 for damaged values.
+create or replace function @extschema@.checkpoint_channel_value(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint jsonb,
+  p_channel text
+)
+returns setof jsonb
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+  select @extschema@.without_snapshot(
+    case when b.type is null then p_checkpoint -> 'channel_values' -> p_channel
+      else @extschema@.value_to_jsonb(b.type, b.blob) end
+  )
+  from (select) one
+  left join lateral (
+    select cb.type, cb.blob
+    from @extschema@.checkpoint_blobs cb
+    where cb.thread_id = p_thread_id
+      and cb.checkpoint_ns = p_checkpoint_ns
+      and cb.channel = p_channel
+      and cb.version = p_checkpoint -> 'channel_versions' ->> p_channel
+      and cb.type <> 'empty'
+    limit 1
+  ) b on true
+  where b.type is not null or p_checkpoint -> 'channel_values' ? p_channel
+$fn$;
+
+comment on function @extschema@.checkpoint_channel_value(text, text, jsonb, text) is
+  'The decoded value that a checkpoint itself keeps of one channel; no row where it keeps none.';
+revoke all on function @extschema@.checkpoint_channel_value(text, text, jsonb, text) from public;
+
+-- sql/analytics/channel_reducer.sql
+
+-- How a channel takes a write, as far as the stored data shows it; nothing stores the reducer itself. In this order:
+--   messages are merged by ID; text, numbers and the like replace what was there
+--   lists and maps do what they did before: the nearest ancestor that held something and got a write shows whether its
+--   child has both or only what was written (looked for in the last 64 ancestors)
+--   where no step shows it, lists are joined, and a map replaces
+-- Locks: none. Errors: LG006 for damaged values.
+create or replace function @extschema@.channel_reducer(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_channel text,
+  p_current jsonb,
+  p_write jsonb
+)
+returns text
+language plpgsql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_adding text;
+  v_writes jsonb[];
+  v_step record;
+begin
+  if @extschema@.is_message(p_write) or @extschema@.is_message(p_write -> 0) or @extschema@.is_message(p_current -> 0) then
+    return 'add_messages';
+  end if;
+  v_adding := case jsonb_typeof(p_write) when 'array' then 'append' when 'object' then 'merge' end;
+  if v_adding is null or p_write ? 'lc_type' then
+    return 'replace';
+  end if;
+  for v_step in
+    select p.checkpoint_id, b.value as before, a.value as after
+    from (
+      select n.checkpoint_id, n.parent_checkpoint_id
+      from @extschema@.ancestors(p_thread_id, p_checkpoint_ns, p_checkpoint_id, 64) n
+    ) n
+    join @extschema@.checkpoints c
+      on c.thread_id = p_thread_id and c.checkpoint_ns = p_checkpoint_ns and c.checkpoint_id = n.checkpoint_id
+    join @extschema@.checkpoints p
+      on p.thread_id = p_thread_id and p.checkpoint_ns = p_checkpoint_ns and p.checkpoint_id = n.parent_checkpoint_id
+    cross join lateral @extschema@.checkpoint_channel_value(p_thread_id, p_checkpoint_ns, c.checkpoint, p_channel) a (value)
+    cross join lateral @extschema@.checkpoint_channel_value(p_thread_id, p_checkpoint_ns, p.checkpoint, p_channel) b (value)
+    where c.checkpoint -> 'channel_versions' -> p_channel <> p.checkpoint -> 'channel_versions' -> p_channel
+      and jsonb_typeof(a.value) = jsonb_typeof(p_write)
+      and jsonb_typeof(b.value) = jsonb_typeof(p_write)
+      and b.value not in ('[]', '{}')
+    order by c.checkpoint_id desc
+  loop
+    select array_agg(@extschema@.value_to_jsonb(w.type, w.blob) order by w.task_path, w.task_id, w.idx) into v_writes
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id
+      and w.checkpoint_ns = p_checkpoint_ns
+      and w.checkpoint_id = v_step.checkpoint_id
+      and w.channel = p_channel;
+    continue when v_writes is null
+      or v_step.after = @extschema@.reduce_values(v_step.before, v_writes, 'replace')
+        and v_step.after = @extschema@.reduce_values(v_step.before, v_writes, v_adding);
+    return case when v_step.after = @extschema@.reduce_values(v_step.before, v_writes, v_adding) then v_adding
+      else 'replace' end;
+  end loop;
+  return case v_adding when 'append' then 'append' else 'replace' end;
+end
+$fn$;
+
+comment on function @extschema@.channel_reducer(text, text, text, text, jsonb, jsonb) is
+  'How a channel takes a write, as far as the stored data shows it.';
+revoke all on function @extschema@.channel_reducer(text, text, text, text, jsonb, jsonb) from public;
+
+-- sql/analytics/delta_values.sql
+
+-- The values of delta channels at a checkpoint, rebuilt: one row a channel, of those that have no value of their own there.
+-- Messages are merged by ID, lists joined, maps merged, and of anything else the last write stands; p_reducers names what is
+-- otherwise, as {"channel": "replace" | "append" | "merge" | "add_messages" | "delta_messages"}.
+-- Locks: none. Errors: LG002; LG006 for damaged values.
+create or replace function @extschema@.delta_values(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_channels text[],
+  p_reducers jsonb default null
+)
+returns table (channel text, value jsonb)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 4
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_row record;
+  v_write jsonb;
+begin
+  channel := null;
+  for v_row in
+    select h.channel, h.kind, h.type, h.blob, h.value
+    from @extschema@.delta_channel_history(p_thread_id, p_checkpoint_ns, p_checkpoint_id, p_channels) h
+  loop
+    if v_row.channel is distinct from channel then
+      if channel is not null then
+        return next;
+      end if;
+      channel := v_row.channel;
+      value := null;
+    end if;
+    v_write := case when v_row.type is null then v_row.value else @extschema@.value_to_jsonb(v_row.type, v_row.blob) end;
+    if v_row.kind = 'seed' then
+      value := @extschema@.without_snapshot(v_write);
+    else
+      value := @extschema@.reduce_values(value, array[v_write], coalesce(
+        p_reducers ->> channel,
+        case
+          when @extschema@.is_message(v_write) or @extschema@.is_message(v_write -> 0) or @extschema@.is_message(value -> 0)
+            then 'delta_messages'
+          when jsonb_typeof(v_write) = 'array' then 'append'
+          when jsonb_typeof(v_write) = 'object' and not v_write ? 'lc_type' then 'merge'
+          else 'replace'
+        end
+      ));
+    end if;
+  end loop;
+  if channel is not null then
+    return next;
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.delta_values(text, text, text, text[], jsonb) is
+  'The values of delta channels at a checkpoint, rebuilt from their history.';
+revoke all on function @extschema@.delta_values(text, text, text, text[], jsonb) from public;
+
+-- sql/analytics/message_origins.sql
+
+-- Where each message of a channel first appears on the way to a checkpoint: the oldest of its ancestors whose state holds it,
+-- under the message's key (see message_key). Of a delta channel also what tasks wrote, which is state from the next
+-- checkpoint on. Checkpoints that retention has removed are not considered.
+-- A long conversation stores each message in many versions of the list; lists are cut into the bytes of their elements, and
+-- of equal elements only one is decoded.
+-- Locks: none. Errors: LG006 for damaged values.
+create or replace function @extschema@.message_origins(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_channel text
+)
+returns table (key text, checkpoint_id text, created_at timestamptz)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+as $fn$
+#variable_conflict use_column
+begin
+  return query
+  with path as materialized (
+    select a.depth, a.checkpoint_id, a.created_at, c.checkpoint -> 'channel_versions' ->> p_channel as version
+    from @extschema@.ancestors(p_thread_id, p_checkpoint_ns, p_checkpoint_id) a
+    cross join lateral (
+      select k.checkpoint
+      from @extschema@.checkpoints k
+      where k.thread_id = p_thread_id
+        and k.checkpoint_ns = p_checkpoint_ns
+        and k.checkpoint_id = a.checkpoint_id
+      limit 1
+    ) c
+  ), stored as (
+    select v.depth, b.type, b.blob
+    from (select p.version, max(p.depth) as depth from path p where p.version is not null group by p.version) v
+    cross join lateral (
+      select cb.type, cb.blob
+      from @extschema@.checkpoint_blobs cb
+      where cb.thread_id = p_thread_id
+        and cb.checkpoint_ns = p_checkpoint_ns
+        and cb.channel = p_channel
+        and cb.version = v.version
+        and cb.type <> 'empty'
+      limit 1
+    ) b
+    union all
+    select p.depth - 1, w.type, w.blob
+    from path p
+    join @extschema@.checkpoint_writes w
+      on w.thread_id = p_thread_id
+        and w.checkpoint_ns = p_checkpoint_ns
+        and w.checkpoint_id = p.checkpoint_id
+        and w.channel = p_channel
+    where p.depth > 0
+      and p_channel in (select d.channel from @extschema@.delta_channels(p_thread_id, p_checkpoint_ns) d (channel))
+  ), messages as (
+    select e.depth, @extschema@.msgpack_to_jsonb(e.value) as message
+    from (
+      select i.value, max(s.depth) as depth
+      from stored s
+      cross join lateral @extschema@.msgpack_items(s.blob) i
+      where s.type = 'msgpack' and @extschema@.msgpack_kind(s.blob) = 'array'
+      group by i.value
+    ) e
+    union all
+    select s.depth, m.message
+    from stored s
+    cross join lateral @extschema@.without_snapshot(@extschema@.value_to_jsonb(s.type, s.blob)) v (value)
+    cross join lateral jsonb_array_elements(
+      case when jsonb_typeof(v.value) = 'array' then v.value else jsonb_build_array(v.value) end
+    ) m (message)
+    where not (s.type = 'msgpack' and @extschema@.msgpack_kind(s.blob) is not distinct from 'array')
+  )
+  select o.key, p.checkpoint_id, p.created_at
+  from (select @extschema@.message_key(m.message) as key, max(m.depth) as depth from messages m group by 1) o
+  join path p on p.depth = o.depth;
+end
+$fn$;
+
+comment on function @extschema@.message_origins(text, text, text, text) is
+  'The checkpoint in which each message of a channel first appears on the way to a checkpoint.';
+revoke all on function @extschema@.message_origins(text, text, text, text) from public;
+
+-- sql/analytics/state_values.sql
+
+-- The state at a checkpoint, decoded: one object, a field a channel, channels that only steer the graph included. Delta
+-- channels are rebuilt (see delta_values). Channels that nothing was written to are not there.
+-- Locks: none. Errors: LG002; LG006 for damaged values.
+create or replace function @extschema@.state_values(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_checkpoint jsonb,
+  p_metadata jsonb,
+  p_reducers jsonb default null
+)
+returns jsonb
+language plpgsql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_values jsonb;
+  v_unstored text[];
+begin
+  select coalesce(jsonb_object_agg(v.channel, @extschema@.without_snapshot(
+    case when v.type is null then v.inline_value else @extschema@.value_to_jsonb(v.type, v.blob) end)), '{}')
+  into v_values
+  from @extschema@.checkpoint_values(p_thread_id, p_checkpoint_ns, p_checkpoint) v;
+
+  select array_agg(k.channel) into v_unstored
+  from jsonb_object_keys(p_checkpoint -> 'channel_versions') k (channel)
+  where not v_values ? k.channel and @extschema@.is_state_channel(k.channel);
+  -- Most often metadata says which of them are delta channels; only where it leaves some open are other checkpoints asked.
+  if not coalesce(p_metadata -> 'counters_since_delta_snapshot' ?& v_unstored, false) then
+    select array_agg(u.channel) into v_unstored
+    from unnest(v_unstored) u (channel)
+    where u.channel in (select d.channel from @extschema@.delta_channels(p_thread_id, p_checkpoint_ns) d (channel));
+  end if;
+  if v_unstored is not null then
+    select v_values || coalesce(jsonb_object_agg(d.channel, d.value), '{}') into v_values
+    from @extschema@.delta_values(p_thread_id, p_checkpoint_ns, p_checkpoint_id, v_unstored, p_reducers) d;
+  end if;
+  return v_values;
+end
+$fn$;
+
+comment on function @extschema@.state_values(text, text, text, jsonb, jsonb, jsonb) is
+  'The decoded values of all channels at a checkpoint as one object, delta channels rebuilt.';
+revoke all on function @extschema@.state_values(text, text, text, jsonb, jsonb, jsonb) from public;
+
+-- sql/analytics/checkpoint_messages.sql
+
+-- The messages in the state at a checkpoint, one row each, of every channel that holds some (a list of messages, or one).
+-- What is not in a message is null. Tokens are those that LangChain (usage_metadata) or the model's own answer reports.
+-- Locks: none. Errors: LG006 for damaged values.
+create or replace function @extschema@.checkpoint_messages(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_checkpoint jsonb,
+  p_metadata jsonb
+)
+returns table (
+  channel text,
+  "position" integer,
+  message_id text,
+  role text,
+  name text,
+  text text,
+  tool_calls jsonb,
+  tool_call_id text,
+  model text,
+  input_tokens bigint,
+  output_tokens bigint,
+  total_tokens bigint,
+  first_checkpoint_id text,
+  first_created_at timestamptz,
+  message jsonb
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 30
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_values jsonb := @extschema@.state_values(p_thread_id, p_checkpoint_ns, p_checkpoint_id, p_checkpoint, p_metadata);
+  v_messages jsonb;
+begin
+  for channel, v_messages in
+    select v.key, case when jsonb_typeof(v.value) = 'array' then v.value else jsonb_build_array(v.value) end
+    from jsonb_each(v_values) v
+    where @extschema@.is_state_channel(v.key)
+      and (
+        @extschema@.is_message(v.value)
+        or jsonb_typeof(v.value) = 'array'
+          and exists (select from jsonb_array_elements(v.value) e (value) where @extschema@.is_message(e.value))
+      )
+    order by v.key collate "C"
+  loop
+    return query
+    select channel, m.position::integer, f.fields ->> 'id', @extschema@.message_role(f.fields), f.fields ->> 'name',
+      @extschema@.message_text(f.fields -> 'content'),
+      coalesce(nullif(f.fields -> 'tool_calls', '[]'), f.fields #> '{additional_kwargs,tool_calls}'),
+      f.fields ->> 'tool_call_id',
+      coalesce(f.fields #>> '{response_metadata,model_name}', f.fields #>> '{response_metadata,model}'),
+      u.input, u.output, coalesce(u.total, u.input + u.output),
+      o.checkpoint_id, o.created_at, m.message
+    from jsonb_array_elements(v_messages) with ordinality m (message, position)
+    cross join lateral (select @extschema@.message_fields(m.message)) f (fields)
+    cross join lateral (
+      select
+        @extschema@.jsonb_bigint(coalesce(t.usage -> 'input_tokens', t.usage -> 'prompt_tokens')),
+        @extschema@.jsonb_bigint(coalesce(t.usage -> 'output_tokens', t.usage -> 'completion_tokens')),
+        @extschema@.jsonb_bigint(t.usage -> 'total_tokens')
+      from (
+        select coalesce(nullif(f.fields -> 'usage_metadata', 'null'), f.fields #> '{response_metadata,token_usage}',
+          f.fields #> '{response_metadata,usage}')
+      ) t (usage)
+    ) u (input, output, total)
+    left join @extschema@.message_origins(p_thread_id, p_checkpoint_ns, p_checkpoint_id, channel) o
+      on o.key = @extschema@.message_key(m.message)
+    where @extschema@.is_message(m.message)
+    order by m.position;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.checkpoint_messages(text, text, text, jsonb, jsonb) is
+  'The messages in the state at a checkpoint, one row each, with role, text, tool calls, tokens and first appearance.';
+revoke all on function @extschema@.checkpoint_messages(text, text, text, jsonb, jsonb) from public;
+
+-- sql/analytics/task_node.sql
+
+-- The node that a task runs: from the path of a task that an edge triggered, from the packet of one that was sent (read from
+-- the channel __pregel_tasks of its checkpoint), and from the ID where a client names tasks by their node. NULL for tasks of
+-- functional workflows, whose function is stored nowhere.
+-- Locks: none. Errors: LG006 for damaged values.
+create or replace function @extschema@.task_node(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_task_id text,
+  p_task_path text
+)
+returns text
+language plpgsql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_packet jsonb;
+begin
+  if starts_with(p_task_path, '~__pregel_pull, ') then
+    return substr(p_task_path, 17);
+  elsif p_task_path ~ '^~__pregel_push, \d+, ' then
+    select v.value -> substring(p_task_path from '^~__pregel_push, (\d+),')::integer into v_packet
+    from @extschema@.checkpoints c
+    cross join lateral @extschema@.checkpoint_channel_value(p_thread_id, p_checkpoint_ns, c.checkpoint, '__pregel_tasks') v (value)
+    where c.thread_id = p_thread_id
+      and c.checkpoint_ns = p_checkpoint_ns
+      and c.checkpoint_id = p_checkpoint_id;
+    return coalesce(v_packet ->> 'node', v_packet #>> '{args,0}');
+  elsif p_task_id = '00000000-0000-0000-0000-000000000000' then
+    return '__input__';
+  elsif p_task_id !~ '^[[:xdigit:]]{8}-[[:xdigit:]]{4}-' then
+    return p_task_id;
+  end if;
+  return null;
+end
+$fn$;
+
+comment on function @extschema@.task_node(text, text, text, text, text) is
+  'The node that a task runs, from its path, its packet or its ID; null where nothing tells.';
+revoke all on function @extschema@.task_node(text, text, text, text, text) from public;
+
+-- sql/analytics/xxh3_avalanche.sql
+
+-- The last step of XXH3, by which every bit of its state comes to bear on every bit of the hash.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.xxh3_avalanche(p_hash bigint)
+returns bigint
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+declare
+  v_hash bigint := p_hash # ((p_hash >> 37) & 134217727);
+begin
+  v_hash := (@extschema@.u64_product(v_hash, 1609587791953885689))[1];
+  return v_hash # ((v_hash >> 32) & 4294967295);
+end
+$fn$;
+
+comment on function @extschema@.xxh3_avalanche(bigint) is
+  'The last step of XXH3.';
+revoke all on function @extschema@.xxh3_avalanche(bigint) from public;
+
+-- sql/analytics/xxh3_fold.sql
+
+-- A step of XXH3: the two halves of a product, one laid over the other.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.xxh3_fold(p_a bigint, p_b bigint)
+returns bigint
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+declare
+  v_product bigint[] := @extschema@.u64_product(p_a, p_b);
+begin
+  return v_product[1] # v_product[2];
+end
+$fn$;
+
+comment on function @extschema@.xxh3_fold(bigint, bigint) is
+  'A step of XXH3: the exclusive or of the halves of a product of 64-bit numbers.';
+revoke all on function @extschema@.xxh3_fold(bigint, bigint) from public;
+
+-- sql/analytics/xxh3_128.sql
+
+-- The XXH3 hash of 128 bits, without a seed, the highest byte first: LangGraph names tasks by it. Only of 17 bytes or more;
+-- a task's name is hashed with at least that many.
+-- Locks: none. Errors: LG002 for fewer bytes.
+create or replace function @extschema@.xxh3_128(p_bytes bytea)
+returns bytea
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+declare
+  c_prime_1 constant bigint := -7046029288634856825;
+  c_prime_2 constant bigint := -4417276706812531889;
+  c_prime_4 constant bigint := -8796714831421723037;
+  -- XXH3's own secret, from which it draws a different key for each part of the input.
+  c_secret constant bytea := decode(
+    'b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221'
+    'b8084674f743248ee03590e6813a264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8'
+    'a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364eac5ac8334d3ebc3c581a0fffa1363eb'
+    '170ddd51b7f0da49d316552629d4689e2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e', 'hex');
+  v_length integer := length(p_bytes);
+  b bytea := p_bytes || ''::bytea;    -- detoasts once
+  v_lanes bigint[];
+  v_low bigint;
+  v_high bigint;
+  v_other integer;
+  v_at integer;
+  v_key integer;
+  v_part bigint;
+  v_keyed bigint;
+  -- Pairs of 16 bytes to mix: where the first, the second and their keys begin.
+  v_mixes integer[] := '{}';
+begin
+  if v_length < 17 then
+    perform @extschema@.reject_argument('bytes to hash', format('%s bytes.', v_length), 'Give 17 bytes or more.');
+  end if;
+  if v_length <= 240 then
+    if v_length <= 128 then
+      for i in reverse (v_length - 1) / 32 .. 0 loop
+        v_mixes := v_mixes || array[16 * i, v_length - 16 * (i + 1), 32 * i];
+      end loop;
+    else
+      for i in 0 .. v_length / 32 - 1 loop
+        v_mixes := v_mixes || array[32 * i, 32 * i + 16, case when i < 4 then 32 * i else 32 * (i - 4) + 3 end];
+      end loop;
+      v_mixes := v_mixes || array[v_length - 16, v_length - 32, 103];
+    end if;
+    v_low := (@extschema@.u64_product(v_length, c_prime_1))[1];
+    v_high := 0;
+    for i in 0 .. cardinality(v_mixes) / 3 - 1 loop
+      if v_length > 128 and i = 4 then
+        v_low := @extschema@.xxh3_avalanche(v_low);
+        v_high := @extschema@.xxh3_avalanche(v_high);
+      end if;
+      v_at := v_mixes[3 * i + 1];
+      v_other := v_mixes[3 * i + 2];
+      v_key := v_mixes[3 * i + 3];
+      v_low := @extschema@.u64_add(v_low, @extschema@.xxh3_fold(
+        @extschema@.u64_at(b, v_at) # @extschema@.u64_at(c_secret, v_key),
+        @extschema@.u64_at(b, v_at + 8) # @extschema@.u64_at(c_secret, v_key + 8)
+      )) # @extschema@.u64_add(@extschema@.u64_at(b, v_other), @extschema@.u64_at(b, v_other + 8));
+      v_high := @extschema@.u64_add(v_high, @extschema@.xxh3_fold(
+        @extschema@.u64_at(b, v_other) # @extschema@.u64_at(c_secret, v_key + 16),
+        @extschema@.u64_at(b, v_other + 8) # @extschema@.u64_at(c_secret, v_key + 24)
+      )) # @extschema@.u64_add(@extschema@.u64_at(b, v_at), @extschema@.u64_at(b, v_at + 8));
+    end loop;
+    v_part := @extschema@.u64_add(v_low, v_high);
+    v_high := @extschema@.u64_add(
+      @extschema@.u64_add((@extschema@.u64_product(v_low, c_prime_1))[1], (@extschema@.u64_product(v_high, c_prime_4))[1]),
+      (@extschema@.u64_product(v_length, c_prime_2))[1]
+    );
+    v_low := @extschema@.xxh3_avalanche(v_part);
+    v_high := @extschema@.u64_add(~ @extschema@.xxh3_avalanche(v_high), 1);
+  else
+    v_lanes := array[3266489917, c_prime_1, c_prime_2, 1609587929392839161, c_prime_4, 2246822519, 2870177450012600261,
+      2654435761];
+    -- Stripes of 64 bytes, each with the key 8 bytes on; 16 of them are a block, after which the lanes are scrambled. The
+    -- last stripe ends where the input does, and has a key of its own.
+    for s in 0 .. (v_length - 1) / 64 loop
+      if s < (v_length - 1) / 64 then
+        v_at := 64 * s;
+        v_key := 8 * (s % 16);
+      else
+        v_at := v_length - 64;
+        v_key := 121;
+      end if;
+      for i in 0 .. 7 loop
+        v_part := @extschema@.u64_at(b, v_at + 8 * i);
+        v_keyed := v_part # @extschema@.u64_at(c_secret, v_key + 8 * i);
+        v_lanes[(i # 1) + 1] := @extschema@.u64_add(v_lanes[(i # 1) + 1], v_part);
+        v_lanes[i + 1] := @extschema@.u64_add(v_lanes[i + 1],
+          (@extschema@.u64_product(v_keyed & 4294967295, (v_keyed >> 32) & 4294967295))[1]);
+      end loop;
+      if s % 16 = 15 and s < (v_length - 1) / 64 then
+        for i in 0 .. 7 loop
+          v_part := v_lanes[i + 1] # ((v_lanes[i + 1] >> 47) & 131071) # @extschema@.u64_at(c_secret, 128 + 8 * i);
+          v_lanes[i + 1] := (@extschema@.u64_product(v_part, 2654435761))[1];
+        end loop;
+      end if;
+    end loop;
+    v_low := (@extschema@.u64_product(v_length, c_prime_1))[1];
+    v_high := ~ (@extschema@.u64_product(v_length, c_prime_2))[1];
+    for i in 0 .. 3 loop
+      v_low := @extschema@.u64_add(v_low, @extschema@.xxh3_fold(
+        v_lanes[2 * i + 1] # @extschema@.u64_at(c_secret, 11 + 16 * i),
+        v_lanes[2 * i + 2] # @extschema@.u64_at(c_secret, 19 + 16 * i)));
+      v_high := @extschema@.u64_add(v_high, @extschema@.xxh3_fold(
+        v_lanes[2 * i + 1] # @extschema@.u64_at(c_secret, 117 + 16 * i),
+        v_lanes[2 * i + 2] # @extschema@.u64_at(c_secret, 125 + 16 * i)));
+    end loop;
+    v_low := @extschema@.xxh3_avalanche(v_low);
+    v_high := @extschema@.xxh3_avalanche(v_high);
+  end if;
+  return decode(lpad(to_hex(v_high), 16, '0') || lpad(to_hex(v_low), 16, '0'), 'hex');
+end
+$fn$;
+
+comment on function @extschema@.xxh3_128(bytea) is
+  'The XXH3 hash of 128 bits of 17 bytes or more: what LangGraph names tasks by.';
+revoke all on function @extschema@.xxh3_128(bytea) from public;
+
+-- sql/analytics/task_id.sql
+
+-- The ID under which LangGraph saves the writes of a task: a hash of the checkpoint, the namespace, the step, the node, and
+-- what triggers it (p_trigger: '__pregel_pull' and the sorted channels, or '__pregel_push' and the number of the packet).
+-- NULL where it cannot be known: the checkpoint's ID is not hexadecimal, or the checkpoint is of format 1, which hashed by
+-- SHA-1.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.task_id(
+  p_checkpoint_ns text,
+  p_checkpoint jsonb,
+  p_step integer,
+  p_node text,
+  p_trigger text
+)
+returns text
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_salt text := replace(p_checkpoint ->> 'id', '-', '');
+begin
+  if v_salt is null or v_salt !~ '^([[:xdigit:]]{2})+$' or p_checkpoint -> 'v' = '1' then
+    return null;
+  end if;
+  return encode(@extschema@.xxh3_128(decode(v_salt, 'hex') || convert_to(
+    concat_ws('|', nullif(p_checkpoint_ns, ''), p_node) || p_step || p_node || p_trigger, 'UTF8')), 'hex')::uuid::text;
+end
+$fn$;
+
+comment on function @extschema@.task_id(text, jsonb, integer, text, text) is
+  'The ID that LangGraph gives a task of the superstep after a checkpoint; null where it cannot be known.';
+revoke all on function @extschema@.task_id(text, jsonb, integer, text, text) from public;
+
+-- sql/analytics/snapshot_tasks.sql
+
+-- The tasks of the superstep after a checkpoint: packets sent to nodes, then the nodes that channels trigger, by name, since
+-- the graph's own order is stored nowhere.
+--   id  the one that the task has written under, or LangGraph's hash (see task_id); null where it cannot be known.
+--       The hash of a node with a join that nobody has arrived at yet is another than LangGraph's
+-- The other columns are those of task_outcome. p_values are all channels at the checkpoint, from state_values.
+-- Locks: none. Errors: LG006 for damaged values.
+create or replace function @extschema@.snapshot_tasks(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_parent_checkpoint_id text,
+  p_checkpoint jsonb,
+  p_metadata jsonb,
+  p_values jsonb
+)
+returns table (id text, name text, path text, finished boolean, error jsonb, interrupts jsonb, result jsonb)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 10
+set search_path = ''
+as $fn$
+#variable_conflict use_column
+declare
+  v_step integer := case when jsonb_typeof(p_metadata -> 'step') = 'number'
+    then trunc((p_metadata ->> 'step')::numeric)::integer + 1 else 0 end;
+  -- What a run saved only on its exit stands under made-up IDs, which begin with the step.
+  v_made_up text := lpad(v_step::text, greatest(8, length(v_step::text)), '0') || '-';
+  v_packets jsonb;
+  v_ids text[];
+  v_task record;
+begin
+  select jsonb_agg(@extschema@.value_to_jsonb(s.type, s.blob)) into v_packets
+  from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) p
+  cross join lateral unnest(p.types, p.blobs) s (type, blob);
+  v_packets := coalesce(v_packets, @extschema@.jsonb_items(p_values -> '__pregel_tasks'));
+
+  for v_task in
+    select 0 as kind, s.position, coalesce(s.packet ->> 'node', s.packet #>> '{args,0}') as node,
+      format('~__pregel_push, %s, 0000000000', lpad((s.position - 1)::text, 10, '0')) as path,
+      '__pregel_push' || (s.position - 1) as trigger
+    from jsonb_array_elements(v_packets) with ordinality s (packet, position)
+    where coalesce(s.packet ->> 'node', s.packet #>> '{args,0}') is not null
+    union all
+    select 1, 0, n.node, '~__pregel_pull, ' || n.node, '__pregel_pull' || string_agg(n.channel, '' order by n.channel)
+    from (
+      select t.node collate "C" as node, v.channel collate "C" as channel
+      from jsonb_object_keys(p_checkpoint -> 'channel_versions') v (channel)
+      cross join lateral (select @extschema@.triggered_node(v.channel)) t (node)
+      where t.node is not null
+      union
+      select t.node, 'branch:to:' || t.node
+      from jsonb_object_keys(p_checkpoint -> 'channel_versions') v (channel)
+      cross join lateral (select @extschema@.triggered_node(v.channel)) t (node)
+      where t.node <> '__start__'
+    ) n
+    group by n.node
+    having bool_or(
+      p_values ? n.channel
+      and @extschema@.is_available(n.channel, p_values -> n.channel)
+      and @extschema@.is_newer_version(p_checkpoint -> 'channel_versions' -> n.channel,
+        p_checkpoint #> array['versions_seen', n.node, n.channel])
+    )
+    order by 1, 2, 3
+  loop
+    name := v_task.node;
+    path := v_task.path;
+    select array_agg(distinct w.task_id) into v_ids
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id
+      and w.checkpoint_ns = p_checkpoint_ns
+      and w.checkpoint_id = p_checkpoint_id
+      and w.task_path = v_task.path
+      and not starts_with(w.task_id, v_made_up);
+    id := case when cardinality(v_ids) = 1 then v_ids[1]
+      else @extschema@.task_id(p_checkpoint_ns, p_checkpoint, v_step, v_task.node, v_task.trigger) end;
+    select t.finished, t.error, t.interrupts, t.result into finished, error, interrupts, result
+    from @extschema@.task_outcome(p_thread_id, p_checkpoint_ns, p_checkpoint_id, id) t;
+    return next;
+  end loop;
+end
+$fn$;
+
+comment on function @extschema@.snapshot_tasks(text, text, text, text, jsonb, jsonb, jsonb) is
+  'The tasks of the superstep after a checkpoint, with what each has written, asked or failed with.';
+revoke all on function @extschema@.snapshot_tasks(text, text, text, text, jsonb, jsonb, jsonb) from public;
+
+-- sql/analytics/checkpoint_snapshot.sql
+
+-- LangGraph's StateSnapshot of one checkpoint, given its row; what state_snapshot and state_history return. p_live says how
+-- things stand rather than how they stood: next has only tasks that are not done, interrupts only what waits for an answer,
+-- and values include what tasks that are done have written.
+-- Locks: none. Errors: LG002; LG006 for damaged values.
+create or replace function @extschema@.checkpoint_snapshot(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_parent_checkpoint_id text,
+  p_checkpoint jsonb,
+  p_metadata jsonb,
+  p_created_at timestamptz,
+  p_live boolean,
+  p_reducers jsonb
+)
+returns jsonb
+language plpgsql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_channels jsonb := @extschema@.state_values(p_thread_id, p_checkpoint_ns, p_checkpoint_id, p_checkpoint, p_metadata,
+    p_reducers);
+  v_values jsonb;
+  v_root boolean := p_checkpoint -> 'channel_versions' ? '__root__' or exists (
+    select
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id
+      and w.checkpoint_ns = p_checkpoint_ns
+      and w.checkpoint_id = p_checkpoint_id
+      and w.channel = '__root__'
+  );
+  v_tasks jsonb := '[]';
+  v_done text[] := '{}';
+  v_next jsonb := '[]';
+  v_interrupts jsonb := '[]';
+  v_config jsonb := jsonb_build_object('thread_id', p_thread_id, 'checkpoint_ns', p_checkpoint_ns);
+  v_nested text;
+  v_task record;
+  v_write record;
+begin
+  select coalesce(jsonb_object_agg(v.channel, v.value), '{}') into v_values
+  from jsonb_each(v_channels) v (channel, value)
+  where @extschema@.is_state_channel(v.channel);
+
+  for v_task in
+    select t.id, t.name, t.path, t.finished, t.error,
+      case when p_live and t.finished then '[]' else t.interrupts end as interrupts,
+      case when v_root then t.result -> '__root__' else t.result end as result
+    from @extschema@.snapshot_tasks(p_thread_id, p_checkpoint_ns, p_checkpoint_id, p_parent_checkpoint_id, p_checkpoint,
+      p_metadata, v_channels) t
+  loop
+    v_nested := concat_ws('|', nullif(p_checkpoint_ns, ''), v_task.name || ':' || v_task.id);
+    v_tasks := v_tasks || jsonb_build_object(
+      'id', v_task.id,
+      'name', v_task.name,
+      'path', case when starts_with(v_task.path, '~__pregel_pull, ') then jsonb_build_array('__pregel_pull', v_task.name)
+        else jsonb_build_array('__pregel_push', split_part(v_task.path, ', ', 2)::integer, false) end,
+      'error', v_task.error,
+      'interrupts', v_task.interrupts,
+      'state', case when exists (
+        select
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id
+          and c.checkpoint_ns = v_nested
+      ) then jsonb_build_object('configurable', jsonb_build_object('thread_id', p_thread_id, 'checkpoint_ns', v_nested)) end,
+      'result', v_task.result
+    );
+    v_interrupts := v_interrupts || v_task.interrupts;
+    if p_live and v_task.finished then
+      v_done := v_done || v_task.id;
+    else
+      v_next := v_next || to_jsonb(v_task.name);
+    end if;
+  end loop;
+
+  -- What the runtime counts as state although the superstep is not over: first what a Command wrote, under a task ID of
+  -- zeros, then what tasks that are done have written.
+  for v_write in
+    select w.channel, w.task_id = '00000000-0000-0000-0000-000000000000' as is_command,
+      array_agg(@extschema@.value_to_jsonb(w.type, w.blob) order by w.task_path, w.task_id, w.idx) as written
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id
+      and w.checkpoint_ns = p_checkpoint_ns
+      and w.checkpoint_id = p_checkpoint_id
+      and @extschema@.is_state_channel(w.channel)
+      and (w.task_id = '00000000-0000-0000-0000-000000000000' or w.task_id = any (v_done))
+    group by 1, 2
+    order by 2 desc, 1
+  loop
+    v_values := v_values || jsonb_build_object(v_write.channel, @extschema@.reduce_values(
+      v_values -> v_write.channel,
+      v_write.written,
+      coalesce(
+        p_reducers ->> v_write.channel,
+        @extschema@.channel_reducer(p_thread_id, p_checkpoint_ns, p_checkpoint_id, v_write.channel,
+          v_values -> v_write.channel, v_write.written[1])
+      )
+    ));
+  end loop;
+
+  return jsonb_build_object(
+    'values', case when v_root then coalesce(v_values -> '__root__', 'null') else v_values end,
+    'next', v_next,
+    'tasks', v_tasks,
+    'interrupts', v_interrupts,
+    'metadata', p_metadata,
+    'created_at', coalesce(p_checkpoint -> 'ts', to_jsonb(p_created_at)),
+    'config', jsonb_build_object('configurable', v_config || jsonb_build_object('checkpoint_id', p_checkpoint_id)),
+    'parent_config', case when p_parent_checkpoint_id is not null then
+      jsonb_build_object('configurable', v_config || jsonb_build_object('checkpoint_id', p_parent_checkpoint_id)) end
+  );
+end
+$fn$;
+
+comment on function @extschema@.checkpoint_snapshot(text, text, text, text, jsonb, jsonb, timestamptz, boolean, jsonb) is
+  'LangGraph''s StateSnapshot of one checkpoint, given its row, as jsonb.';
+revoke all on function @extschema@.checkpoint_snapshot(text, text, text, text, jsonb, jsonb, timestamptz, boolean, jsonb)
+  from public;
+
+-- sql/analytics/state_history.sql
+
+-- The states that a thread has had, newest first, as LangGraph's get_state_history returns them: each snapshot is the record
+-- that state_snapshot gives for that checkpoint. p_filter keeps checkpoints whose metadata contains it, p_before those with a
+-- smaller id, p_limit so many.
+-- Locks: none. Errors: LG002; LG006 for damaged values.
+create or replace function @extschema@_analytics.state_history(
+  p_thread_id text,
+  p_checkpoint_ns text default '',
+  p_filter jsonb default null,
+  p_before text default null,
+  p_limit bigint default null,
+  p_reducers jsonb default null
+)
+returns table (checkpoint_id text, created_at timestamptz, snapshot jsonb)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set search_path = ''
+as $fn$
+begin
+  if p_thread_id is null or p_checkpoint_ns is null or (p_reducers is not null and jsonb_typeof(p_reducers) <> 'object') then
+    perform @extschema@.reject_argument('history of states',
+      format('thread_id %L, checkpoint_ns %L, reducers %L.', p_thread_id, p_checkpoint_ns, p_reducers),
+      'thread_id is needed; checkpoint_ns is empty for the root graph; reducers is an object.');
+  end if;
+  return query
+  select l.checkpoint_id, l.created_at, @extschema@.checkpoint_snapshot(l.thread_id, l.checkpoint_ns, l.checkpoint_id,
+    l.parent_checkpoint_id, l.checkpoint, l.metadata, l.created_at, false, p_reducers)
+  from @extschema@.list_checkpoints(p_thread_id, p_checkpoint_ns, p_filter, p_before, p_limit, false) l;
+end
+$fn$;
+
+comment on function @extschema@_analytics.state_history(text, text, jsonb, text, bigint, jsonb) is
+  'The states that a thread has had, newest first, as LangGraph''s get_state_history returns them.';
+revoke all on function @extschema@_analytics.state_history(text, text, jsonb, text, bigint, jsonb) from public;
+
+-- sql/analytics/state_snapshot.sql
+
+-- The state of a thread as LangGraph's get_state returns it: one object with values, next, tasks, interrupts, metadata,
+-- created_at, config and parent_config. Without p_checkpoint_id it is how things stand now: next has only tasks that are not
+-- done, interrupts only what waits for an answer, values also what tasks that are done have written. With one it is a record:
+-- all tasks of the superstep that followed, and all that they asked.
+-- What a graph does not save, this cannot show:
+--   channels that nothing was written to are not in values (LangGraph shows those with a reducer as empty)
+--   nodes come in alphabetical order, after the packets that were sent
+--   delta channels are rebuilt, and pending writes applied, by what the data shows of the reducers (see channel_reducer and
+--   delta_values); p_reducers says it for certain, as {"channel": "replace" | "append" | "merge" | "add_messages" |
+--   "delta_messages"}
+-- Locks: none. Errors: LG001 when there is no such checkpoint; LG002; LG006 for damaged values.
+create or replace function @extschema@_analytics.state_snapshot(
+  p_thread_id text,
+  p_checkpoint_ns text default '',
+  p_checkpoint_id text default null,
+  p_reducers jsonb default null
+)
+returns jsonb
+language plpgsql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_snapshot jsonb;
+begin
+  if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null or p_checkpoint_id = ''
+    or (p_reducers is not null and jsonb_typeof(p_reducers) <> 'object') then
+    perform @extschema@.reject_argument('checkpoint to read',
+      format('thread_id %L, checkpoint_ns %L, checkpoint_id %L, reducers %L.', p_thread_id, p_checkpoint_ns, p_checkpoint_id,
+        p_reducers),
+      'thread_id is needed; checkpoint_ns is empty for the root graph; checkpoint_id is null for now; reducers is an object.');
+  end if;
+  select @extschema@.checkpoint_snapshot(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint,
+    c.metadata, c.created_at, p_checkpoint_id is null, p_reducers)
+  into v_snapshot
+  from (
+    select *
+    from @extschema@.checkpoints c
+    where c.thread_id = p_thread_id
+      and c.checkpoint_ns = p_checkpoint_ns
+      and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
+      and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
+    order by c.checkpoint_id desc
+    limit 1
+  ) c;
+  if v_snapshot is null then
+    perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
+  end if;
+  return v_snapshot;
+end
+$fn$;
+
+comment on function @extschema@_analytics.state_snapshot(text, text, text, jsonb) is
+  'The state of a thread, now or at a checkpoint, as LangGraph''s get_state returns it.';
+revoke all on function @extschema@_analytics.state_snapshot(text, text, text, jsonb) from public;
+
+-- sql/analytics/branches.sql
+
+-- The branches of threads, one row a head, that is, a checkpoint that none continues from: where it forked off, how many
+-- checkpoints it has of its own, and whether the thread goes on from it.
+create or replace view @extschema@_analytics.branches
+with (security_invoker = true)
+as
+select
+  t.thread_id,
+  t.checkpoint_ns,
+  b.branch,
+  b.head_checkpoint_id,
+  b.forked_from,
+  b.checkpoints,
+  b.depth,
+  b.source,
+  b.is_latest,
+  b.first_at,
+  b.last_at
+from (select distinct c.thread_id, c.checkpoint_ns from @extschema@.checkpoints c) t
+cross join lateral (
+  select
+    n.branch,
+    max(n.checkpoint_id) filter (where n.is_head) as head_checkpoint_id,
+    (array_agg(n.parent_checkpoint_id order by n.depth))[1] as forked_from,
+    count(*) as checkpoints,
+    max(n.depth) as depth,
+    (array_agg(n.source order by n.depth))[1] as source,
+    bool_or(n.is_latest) as is_latest,
+    min(n.created_at) as first_at,
+    max(n.created_at) as last_at
+  from @extschema@.thread_tree(t.thread_id, t.checkpoint_ns) n
+  group by n.branch
+  having bool_or(n.is_head)
+) b;
+
+comment on view @extschema@_analytics.branches is
+  'One row a branch of a thread: its head, where it forked off, and whether the thread goes on from it. Filter by thread_id.';
+revoke all on @extschema@_analytics.branches from public;
+
 -- sql/analytics/checkpoint_blobs.sql
 
 -- The values of channels, readable: one row a version, blob_data as stored, value decoded (only if it is selected).
@@ -4443,3 +6994,340 @@ from @extschema@.checkpoints c;
 comment on view @extschema@_analytics.checkpoints is
   'One row a checkpoint: its place in the chain, when it was made and last changed, and its metadata. Filter by thread_id.';
 revoke all on @extschema@_analytics.checkpoints from public;
+
+-- sql/analytics/errors.sql
+
+-- What failed: one row a task that wrote an error. is_current: the thread stands there still, and the task was not run again
+-- with success.
+create or replace view @extschema@_analytics.errors
+with (security_invoker = true)
+as
+select
+  w.thread_id,
+  w.checkpoint_ns,
+  w.checkpoint_id,
+  w.task_id,
+  @extschema@.task_node(w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.task_path) as node,
+  w.created_at as failed_at,
+  w.checkpoint_id = (select n.checkpoint_id from @extschema@.newest_checkpoint(w.thread_id, w.checkpoint_ns) n)
+    and not exists (
+      select
+      from @extschema@.checkpoint_writes d
+      where d.thread_id = w.thread_id
+        and d.checkpoint_ns = w.checkpoint_ns
+        and d.checkpoint_id = w.checkpoint_id
+        and d.task_id = w.task_id
+        and not @extschema@.is_status_channel(d.channel)
+    ) as is_current,
+  case when jsonb_typeof(e.error) = 'string' then e.error #>> '{}' else coalesce(e.error ->> 'message', e.error::text) end
+    as error,
+  e.error as value
+from @extschema@.checkpoint_writes w
+cross join lateral (select @extschema@.value_to_jsonb(w.type, w.blob) offset 0) e (error)
+where w.idx < 0
+  and w.channel = '__error__';
+
+comment on view @extschema@_analytics.errors is
+  'One row a task that failed: where, when and with what, and whether the thread stands there still.';
+revoke all on @extschema@_analytics.errors from public;
+
+-- sql/analytics/interrupts.sql
+
+-- Who waits for a human now: one row a question that a task of the newest checkpoint asks and was not answered. Those of the
+-- root graph: what a nested graph asks, the task that runs it asks too.
+create or replace view @extschema@_analytics.interrupts
+with (security_invoker = true)
+as
+select
+  w.thread_id,
+  w.checkpoint_id,
+  w.task_id,
+  @extschema@.task_node(w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.task_path) as node,
+  i.interrupt ->> 'id' as interrupt_id,
+  w.created_at as waiting_since,
+  i.interrupt -> 'value' as payload
+from @extschema@.checkpoint_writes w
+cross join lateral jsonb_array_elements(@extschema@.interrupt_fields(@extschema@.value_to_jsonb(w.type, w.blob))) i (interrupt)
+where w.idx < 0
+  and w.channel = '__interrupt__'
+  and w.checkpoint_ns = ''
+  and w.checkpoint_id = (select n.checkpoint_id from @extschema@.newest_checkpoint(w.thread_id, w.checkpoint_ns) n)
+  and not exists (
+    select
+    from @extschema@.checkpoint_writes d
+    where d.thread_id = w.thread_id
+      and d.checkpoint_ns = w.checkpoint_ns
+      and d.checkpoint_id = w.checkpoint_id
+      and d.task_id = w.task_id
+      and not @extschema@.is_status_channel(d.channel)
+  );
+
+comment on view @extschema@_analytics.interrupts is
+  'One row a question that a thread waits for a human to answer: since when, and what is asked.';
+revoke all on @extschema@_analytics.interrupts from public;
+
+-- sql/analytics/merge_savings.sql
+
+-- Writes against blobs, one row a checkpoint: what tasks wrote under it, and the state that it names. blobs_bytes is the
+-- whole state; of that, new_bytes is stored with this checkpoint and shared_bytes was already there, because a version is
+-- stored once however many checkpoints name it.
+create or replace view @extschema@_analytics.merge_savings
+with (security_invoker = true)
+as
+select
+  c.thread_id,
+  c.checkpoint_ns,
+  c.checkpoint_id,
+  c.parent_checkpoint_id,
+  c.created_at,
+  w.tasks,
+  w.writes,
+  w.writes_bytes,
+  b.blobs,
+  b.blobs_bytes,
+  b.new_blobs,
+  b.new_bytes,
+  b.blobs_bytes - b.new_bytes as shared_bytes
+from @extschema@.checkpoints c
+left join lateral (
+  select p.checkpoint -> 'channel_versions' as versions
+  from @extschema@.checkpoints p
+  where p.thread_id = c.thread_id
+    and p.checkpoint_ns = c.checkpoint_ns
+    and p.checkpoint_id = c.parent_checkpoint_id
+  limit 1
+) p on true
+cross join lateral (
+  select count(distinct cw.task_id) as tasks, count(*) as writes, coalesce(sum(length(cw.blob)), 0) as writes_bytes
+  from @extschema@.checkpoint_writes cw
+  where cw.thread_id = c.thread_id
+    and cw.checkpoint_ns = c.checkpoint_ns
+    and cw.checkpoint_id = c.checkpoint_id
+) w
+cross join lateral (
+  select
+    count(*) as blobs,
+    coalesce(sum(v.bytes), 0) as blobs_bytes,
+    count(*) filter (where v.is_new) as new_blobs,
+    coalesce(sum(v.bytes) filter (where v.is_new), 0) as new_bytes
+  from (
+    select coalesce(length(cb.blob), 0) as bytes, k.value is distinct from p.versions ->> k.key as is_new
+    from jsonb_each_text(c.checkpoint -> 'channel_versions') k
+    cross join lateral (
+      select l.blob
+      from @extschema@.checkpoint_blobs l
+      where l.thread_id = c.thread_id
+        and l.checkpoint_ns = c.checkpoint_ns
+        and l.channel = k.key
+        and l.version = k.value
+        and l.type <> 'empty'
+      limit 1
+    ) cb
+  ) v
+) b;
+
+comment on view @extschema@_analytics.merge_savings is
+  'One row a checkpoint: bytes that tasks wrote under it against bytes of the state it names, new and shared. Filter by thread_id.';
+revoke all on @extschema@_analytics.merge_savings from public;
+
+-- sql/analytics/messages.sql
+
+-- Conversations: the messages in the newest state of each thread and namespace, one row each. checkpoint_id and
+-- first_created_at are those of the checkpoint in which the message first appears.
+create or replace view @extschema@_analytics.messages
+with (security_invoker = true)
+as
+select
+  c.thread_id,
+  c.checkpoint_ns,
+  m.channel,
+  m.position,
+  m.message_id,
+  m.role,
+  m.name,
+  m.text,
+  m.tool_calls,
+  m.tool_call_id,
+  m.model,
+  m.input_tokens,
+  m.output_tokens,
+  m.total_tokens,
+  m.first_checkpoint_id as checkpoint_id,
+  m.first_created_at,
+  m.message
+from @extschema@.checkpoints c
+cross join lateral @extschema@.checkpoint_messages(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.checkpoint, c.metadata) m
+where c.checkpoint_id = (select n.checkpoint_id from @extschema@.newest_checkpoint(c.thread_id, c.checkpoint_ns) n);
+
+comment on view @extschema@_analytics.messages is
+  'One row a message of a thread''s newest state: who said what, with which model and how many tokens, and since when. Filter by thread_id.';
+revoke all on @extschema@_analytics.messages from public;
+
+-- sql/analytics/node_stats.sql
+
+-- What each node of a thread did: its tasks, what they wrote, and how long they took, from the checkpoint that they ran after
+-- to their last write. Tasks that waited for a human do not count in the durations, nor do those of clients that save writes
+-- before the checkpoint.
+create or replace view @extschema@_analytics.node_stats
+with (security_invoker = true)
+as
+select
+  t.thread_id,
+  t.checkpoint_ns,
+  t.node,
+  count(*) as tasks,
+  sum(t.writes) as writes,
+  sum(t.bytes) as bytes,
+  min(t.first_at) as first_at,
+  max(t.last_at) as last_at,
+  count(*) filter (where t.failed) as errors,
+  count(*) filter (where t.waited) as interrupts,
+  count(t.duration) as timed_tasks,
+  sum(t.duration) as total_duration,
+  avg(t.duration) as avg_duration,
+  max(t.duration) as max_duration
+from (
+  select
+    w.thread_id,
+    w.checkpoint_ns,
+    @extschema@.task_node(w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.task_path) as node,
+    w.writes,
+    w.bytes,
+    w.first_at,
+    w.last_at,
+    w.failed,
+    w.waited,
+    case when not w.waited and w.first_at >= c.created_at then w.last_at - c.created_at end as duration
+  from (
+    select
+      cw.thread_id,
+      cw.checkpoint_ns,
+      cw.checkpoint_id,
+      cw.task_id,
+      max(cw.task_path) as task_path,
+      count(*) as writes,
+      sum(length(cw.blob)) as bytes,
+      min(cw.created_at) as first_at,
+      max(cw.created_at) as last_at,
+      bool_or(cw.channel = '__error__') as failed,
+      bool_or(cw.channel = '__interrupt__') as waited
+    from @extschema@.checkpoint_writes cw
+    group by cw.thread_id, cw.checkpoint_ns, cw.checkpoint_id, cw.task_id
+  ) w
+  left join lateral (
+    select k.created_at
+    from @extschema@.checkpoints k
+    where k.thread_id = w.thread_id
+      and k.checkpoint_ns = w.checkpoint_ns
+      and k.checkpoint_id = w.checkpoint_id
+    limit 1
+  ) c on true
+) t
+group by t.thread_id, t.checkpoint_ns, t.node;
+
+comment on view @extschema@_analytics.node_stats is
+  'One row a node of a thread: its tasks, writes and bytes, when it first and last wrote, and how long its tasks took. Filter by thread_id.';
+revoke all on @extschema@_analytics.node_stats from public;
+
+-- sql/analytics/states.sql
+
+-- What is in each checkpoint, decoded: one row a checkpoint. values and next are worked out only if they are selected.
+create or replace view @extschema@_analytics.states
+with (security_invoker = true)
+as
+select
+  c.thread_id,
+  c.checkpoint_ns,
+  c.checkpoint_id,
+  c.parent_checkpoint_id,
+  c.created_at,
+  c.metadata ->> 'source' as source,
+  c.metadata -> 'step' as step,
+  not exists (
+    select
+    from @extschema@.checkpoints n
+    where n.thread_id = c.thread_id
+      and n.checkpoint_ns = c.checkpoint_ns
+      and n.checkpoint_id > c.checkpoint_id
+  ) as is_latest,
+  @extschema@.checkpoint_snapshot(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint,
+    c.metadata, c.created_at, false, null) -> 'values' as values,
+  @extschema@.checkpoint_snapshot(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint,
+    c.metadata, c.created_at, false, null) -> 'next' as next
+from @extschema@.checkpoints c;
+
+comment on view @extschema@_analytics.states is
+  'One row a checkpoint with its state: the values of all channels and the nodes that come next. Filter by thread_id.';
+revoke all on @extschema@_analytics.states from public;
+
+-- sql/analytics/storage_by_channel.sql
+
+-- Where the bytes are: the versions and writes of each channel of a thread, as they were given; stored is what they take on
+-- disk, compressed, without indexes and row headers.
+create or replace view @extschema@_analytics.storage_by_channel
+with (security_invoker = true)
+as
+select
+  s.thread_id,
+  s.checkpoint_ns,
+  s.channel,
+  count(*) filter (where s.is_blob) as versions,
+  coalesce(sum(s.bytes) filter (where s.is_blob), 0)::bigint as blob_bytes,
+  count(*) filter (where not s.is_blob) as writes,
+  coalesce(sum(s.bytes) filter (where not s.is_blob), 0)::bigint as write_bytes,
+  sum(s.stored)::bigint as stored_bytes,
+  max(s.created_at) as last_at
+from (
+  select b.thread_id, b.checkpoint_ns, b.channel, true as is_blob, coalesce(length(b.blob), 0) as bytes,
+    coalesce(pg_column_size(b.blob), 0) as stored, b.created_at
+  from @extschema@.checkpoint_blobs b
+  union all
+  select w.thread_id, w.checkpoint_ns, w.channel, false, length(w.blob), pg_column_size(w.blob), w.created_at
+  from @extschema@.checkpoint_writes w
+) s
+group by s.thread_id, s.checkpoint_ns, s.channel;
+
+comment on view @extschema@_analytics.storage_by_channel is
+  'One row a channel of a thread: how many versions and writes it has, and how many bytes they take. Filter by thread_id.';
+revoke all on @extschema@_analytics.storage_by_channel from public;
+
+-- sql/analytics/thread_growth.sql
+
+-- How threads grow, one row a day (UTC) on which something was saved: what came, and what there is since.
+create or replace view @extschema@_analytics.thread_growth
+with (security_invoker = true)
+as
+select
+  d.thread_id,
+  d.day,
+  d.checkpoints,
+  d.blobs,
+  d.writes,
+  d.bytes,
+  sum(d.checkpoints) over so_far as total_checkpoints,
+  sum(d.bytes) over so_far as total_bytes
+from (
+  select
+    r.thread_id,
+    (r.created_at at time zone 'UTC')::date as day,
+    count(*) filter (where r.kind = 'checkpoint') as checkpoints,
+    count(*) filter (where r.kind = 'blob') as blobs,
+    count(*) filter (where r.kind = 'write') as writes,
+    sum(r.bytes)::bigint as bytes
+  from (
+    select c.thread_id, c.created_at, 'checkpoint' as kind, pg_column_size(c.checkpoint) + pg_column_size(c.metadata) as bytes
+    from @extschema@.checkpoints c
+    union all
+    select b.thread_id, b.created_at, 'blob', coalesce(pg_column_size(b.blob), 0)
+    from @extschema@.checkpoint_blobs b
+    union all
+    select w.thread_id, w.created_at, 'write', pg_column_size(w.blob)
+    from @extschema@.checkpoint_writes w
+  ) r
+  group by r.thread_id, (r.created_at at time zone 'UTC')::date
+) d
+window so_far as (partition by d.thread_id order by d.day);
+
+comment on view @extschema@_analytics.thread_growth is
+  'One row a thread and day (UTC): checkpoints, values and writes saved, their bytes on disk, and the sums so far. Filter by thread_id.';
+revoke all on @extschema@_analytics.thread_growth from public;

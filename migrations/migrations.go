@@ -162,11 +162,15 @@ func (m *Migrator) Version(ctx context.Context) (Version, error) {
 }
 
 // Up runs every migration the schema lacks, each in a transaction of its own. It creates both schemas where missing. Any
-// number of processes may call it at once; all succeed. Being up to date already is no error.
+// number of processes may call it at once; all succeed. Being up to date already is no error. Where the schema has its roles
+// (see [Migrator.Roles]), they get their rights on what is new.
 //
 // Errors: ErrDirty, ErrNewerSchema, *MigrationError.
 func (m *Migrator) Up(ctx context.Context) error {
-	return m.migrateTo(ctx, func(int) (int, error) { return m.Latest(), nil })
+	if err := m.migrateTo(ctx, func(int) (int, error) { return m.Latest(), nil }); err != nil {
+		return err
+	}
+	return m.regrant(ctx)
 }
 
 // Down undoes the last n migrations. Undoing the tables removes the data in them. At version 0 both schemas and the

@@ -58,6 +58,7 @@ set local check_function_bodies = on;
 set local search_path = '';
 set local statement_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
+set local langgraph.across_tenants = 'on';
 
 -- Waits for any migrator that is at work on this schema.
 set local lock_timeout = 0;

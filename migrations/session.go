@@ -117,6 +117,10 @@ func (m *Migrator) settle(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
+	// Row-level security binds the owner as well; a migration works on all tenants' rows. See enable_tenancy.
+	if _, err := tx.Exec(ctx, `select set_config('langgraph.across_tenants', 'on', true)`); err != nil {
+		return err
+	}
 	if err := m.lock(ctx, tx); err != nil {
 		return err
 	}

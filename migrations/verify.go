@@ -54,7 +54,8 @@ func (d Drift) String() string {
 // those migrations into a schema of a unique name, within one transaction that is always rolled back, so it needs CREATE
 // on the database, leaves nothing behind, and keeps migrators waiting meanwhile.
 //
-// Objects that appear only through enable_ functions (store_vectors) are not compared. An empty result means no difference.
+// Objects that appear only through enable_ functions (store_vectors, what divides tenants) and the rights of this schema's own
+// roles are not compared. An empty result means no difference.
 //
 // Errors: ErrNotMigrated, ErrDirty, ErrNewerSchema.
 func (m *Migrator) Verify(ctx context.Context) ([]Drift, error) {
@@ -211,7 +212,7 @@ func (c comparison) fromShipped(o object) []Drift {
 }
 
 func (c comparison) fromLive(o object) []Drift {
-	if _, ours := c.shipped[o.key()]; ours || optional(o) {
+	if _, ours := c.shipped[o.key()]; ours || c.optional(o) || c.forOurRoles(o) {
 		return nil
 	}
 	if _, parentOurs := c.shipped[o.Parent]; o.Parent != "" && !parentOurs {
@@ -232,9 +233,28 @@ func (c comparison) fromLive(o object) []Drift {
 }
 
 // optionalObjects are what enable_ functions make.
-var optionalObjects = regexp.MustCompile(`^table ` + regexp.QuoteMeta(sqltext.MainSchema) + `\.store_vectors$`)
+var optionalObjects = regexp.MustCompile(`^(table @\.store_vectors|` +
+	`index checkpoints_tenant_\w+ of table @\.checkpoints|` +
+	`((column tenant|policy tenancy_\w+|trigger tenancy_claim) of table @\.\w+))$`)
 
-func optional(o object) bool { return optionalObjects.MatchString(o.key()) }
+func (c comparison) optional(o object) bool {
+	if o.Kind == kindSecurity {
+		// Row-level security without the policies of enable_tenancy is somebody else's, and hides everything.
+		_, divided := c.live[object{Kind: "policy", Name: "tenancy_operators", Parent: o.Parent}.key()]
+		return divided
+	}
+	return optionalObjects.MatchString(strings.ReplaceAll(o.key(), sqltext.MainSchema, "@"))
+}
+
+// forOurRoles tells the grants that grant_roles makes.
+func (c comparison) forOurRoles(o object) bool {
+	if o.Kind != kindGrant {
+		return false
+	}
+	grantee := strings.Trim(strings.TrimPrefix(o.Name, "to "), `"`)
+	role, ours := strings.CutPrefix(strings.ReplaceAll(grantee, `""`, `"`), c.schema+"_")
+	return ours && (role == "app" || role == "reader" || role == "ops")
+}
 
 func routine(o object) bool {
 	return o.Kind == kindFunction || o.Kind == "procedure" || o.Kind == "aggregate"

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/pglimits"
 )
 
 // Errors about the schema, for errors.Is. Each says which command mends it.
@@ -21,6 +22,17 @@ var (
 	ErrSchemaNewer = errors.New("schema is too new")
 )
 
+// Errors about limits of the server or of a pooler, for errors.Is. Each says what to do.
+var (
+	// ErrTimeout says that the server or a pooler ended a statement, a wait for a lock, or a transaction that lay idle.
+	ErrTimeout = pglimits.ErrTimeout
+	// ErrTooBusy says that no connection was to be had, from the server or from a pooler.
+	ErrTooBusy = pglimits.ErrTooBusy
+	// ErrPreparedStatement says that prepared statements do not work on this connection: there is a pooler in transaction
+	// mode that does not keep them.
+	ErrPreparedStatement = pglimits.ErrPreparedStatement
+)
+
 // sentinels maps the SQLSTATEs of pgweft's functions, and those by which Postgres itself refuses an argument.
 var sentinels = map[string]error{
 	"LG001": checkpoint.ErrNotFound,
@@ -29,6 +41,7 @@ var sentinels = map[string]error{
 	"LG004": checkpoint.ErrNotEnabled,
 	"LG005": checkpoint.ErrPinned,
 	"LG006": checkpoint.ErrCorrupt,
+	"LG007": checkpoint.ErrTenant,
 
 	pgerrcode.UndefinedFunction: ErrSchemaMissing,
 	pgerrcode.InvalidSchemaName: ErrSchemaMissing,
@@ -56,6 +69,9 @@ func wrapError(operation string, err error) error {
 	}
 	if pgErr.Hint != "" {
 		explained = fmt.Errorf("%w %s", explained, pgErr.Hint)
+	}
+	if limit, ok := pglimits.Of(err); ok {
+		return fmt.Errorf("pgsaver: %s: %w: %w. %s", operation, limit.Kind, explained, limit.Hint)
 	}
 	if sentinel, ok := sentinels[pgErr.Code]; ok {
 		return fmt.Errorf("pgsaver: %s: %w: %w", operation, sentinel, explained)

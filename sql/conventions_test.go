@@ -38,7 +38,10 @@ func requireConventions(t *testing.T, object pgsql.Object) {
 	at := created[0]
 	kind, schema, name := object.Text[at[2]:at[3]], object.Text[at[4]:at[5]], object.Text[at[6]:at[7]]
 	require.Equal(t, object.Name, name, "the file is named as its object")
-	require.Equal(t, kind == "view", schema == "@extschema@_analytics", "views are for people, functions for programs")
+	if schema == "@extschema@_analytics" {
+		require.Equal(t, "analytics", object.Room, "what people call is in one room")
+	}
+	require.False(t, kind == "view" && schema == "@extschema@", "views are for people")
 
 	header := object.Text[:at[0]]
 	for line := range strings.Lines(header) {
@@ -90,7 +93,7 @@ func TestTheInstalledSchemaIsTheSources(t *testing.T) {
 		sources = append(sources, object.Name)
 	}
 	require.ElementsMatch(t, sources, column[string](t, db, `
-		select proname from pg_proc where pronamespace = 'langgraph'::regnamespace
+		select proname from pg_proc where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace)
 		union all select relname from pg_class where relnamespace = 'langgraph_analytics'::regnamespace and relkind = 'v'`))
 }
 
@@ -99,10 +102,10 @@ func TestTheInstalledSchemaFollowsTheConventions(t *testing.T) {
 	db := newDatabase(t)
 	for name, sql := range map[string]string{
 		"functions have no overloads": `
-			select proname from pg_proc where pronamespace = 'langgraph'::regnamespace group by proname having count(*) > 1`,
+			select proname from pg_proc where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) group by proname having count(*) > 1`,
 		"functions are commented in sentences": `
 			select oid::regprocedure::text from pg_proc
-			where pronamespace = 'langgraph'::regnamespace and coalesce(obj_description(oid, 'pg_proc') !~ '^[[:upper:]].{10,}\.$', true)`,
+			where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and coalesce(obj_description(oid, 'pg_proc') !~ '^[[:upper:]].{10,}\.$', true)`,
 		"tables and views are commented in sentences": `
 			select oid::regclass::text from pg_class
 			where relnamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and relkind in ('r', 'p', 'v', 'm')
@@ -116,18 +119,22 @@ func TestTheInstalledSchemaFollowsTheConventions(t *testing.T) {
 		"arguments begin with p_": `
 			select p.oid::regprocedure::text from pg_proc p
 			cross join lateral unnest(p.proargnames, p.proargmodes) a (name, mode)
-			where p.pronamespace = 'langgraph'::regnamespace and coalesce(a.mode in ('i', 'b', 'v'), true) and a.name !~ '^p_'`,
+			where p.pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and coalesce(a.mode in ('i', 'b', 'v'), true) and a.name !~ '^p_'`,
 		"results do not begin with p_": `
 			select p.oid::regprocedure::text from pg_proc p cross join lateral unnest(p.proargnames, p.proargmodes) a (name, mode)
-			where p.pronamespace = 'langgraph'::regnamespace and a.mode in ('o', 't') and a.name ~ '^[pv]_'`,
-		"functions run with the rights of their caller": `
-			select oid::regprocedure::text from pg_proc where pronamespace = 'langgraph'::regnamespace and prosecdef`,
+			where p.pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and a.mode in ('o', 't') and a.name ~ '^[pv]_'`,
+		"functions run with the rights of their caller, but for triggers that must see other tenants' rows": `
+			select oid::regprocedure::text from pg_proc
+			where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and prosecdef and proname not in ('claim_item', 'claim_thread')`,
+		"functions that run with the rights of their owner say where they look": `
+			select oid::regprocedure::text from pg_proc
+			where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and prosecdef and not coalesce('search_path=""' = any (proconfig), false)`,
 		"functions that write are not parallel safe": `
 			select oid::regprocedure::text from pg_proc
-			where pronamespace = 'langgraph'::regnamespace and proparallel = 's' and prosrc ~* '\m(insert into|update|delete from)\M'`,
+			where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and proparallel = 's' and prosrc ~* '\m(insert into|update|delete from)\M'`,
 		"functions that read tables are not immutable": `
 			select oid::regprocedure::text from pg_proc
-			where pronamespace = 'langgraph'::regnamespace and provolatile = 'i' and prosrc ~* 'from "?langgraph"?\.(checkpoint|store|settings)'`,
+			where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and provolatile = 'i' and prosrc ~* 'from "?langgraph"?\.(checkpoint|store|settings)'`,
 		"views are read with the rights of their reader": `
 			select oid::regclass::text from pg_class
 			where relnamespace = 'langgraph_analytics'::regnamespace and relkind = 'v' and not coalesce('security_invoker=true' = any (reloptions), false)`,
@@ -141,8 +148,8 @@ func TestTheInstalledSchemaFollowsTheConventions(t *testing.T) {
 			join pg_class c on c.oid = i.indrelid
 			join pg_attribute a on a.attrelid = c.oid and a.attname = 'thread_id'
 			where c.relnamespace = 'langgraph'::regnamespace and not i.indisprimary and i.indkey::text = a.attnum::text`,
-		"no function is in the schema for people": `
-			select oid::regprocedure::text from pg_proc where pronamespace = 'langgraph_analytics'::regnamespace`,
+		"functions for people only read": `
+			select oid::regprocedure::text from pg_proc where pronamespace = 'langgraph_analytics'::regnamespace and provolatile = 'v'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

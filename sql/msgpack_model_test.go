@@ -19,6 +19,14 @@ var (
 
 const deepest = 1000
 
+// A container that is a map key begins a level of keys, of which there may be four; depths count both.
+const (
+	keyLevel   = 1 << 20
+	deepestKey = 4
+)
+
+func tooDeep(depth int) bool { return depth%keyLevel >= deepest || depth/keyLevel > deepestKey }
+
 // modelJSON is what the header of msgpack_to_jsonb promises, written a second time: recursive, over slices, and slow. Its
 // text is that of Postgres, because the text of a key that is no string becomes the key.
 func modelJSON(data []byte) (string, error) {
@@ -198,7 +206,7 @@ func modelArray(n uint64, data []byte, depth int) (string, []byte, error) {
 }
 
 func modelItems(n uint64, data []byte, depth int) (string, []byte, error) {
-	if n > 0 && depth >= deepest {
+	if n > 0 && tooDeep(depth) {
 		return "", nil, fmt.Errorf("%w: too deep", errDamaged)
 	}
 	var b strings.Builder
@@ -222,12 +230,12 @@ func modelMap(n uint64, data []byte, depth int) (string, []byte, error) {
 }
 
 func modelEntries(n uint64, data []byte, depth int) (string, []byte, error) {
-	if n > 0 && depth >= deepest {
+	if n > 0 && tooDeep(depth) {
 		return "", nil, fmt.Errorf("%w: too deep", errDamaged)
 	}
 	var b strings.Builder
 	for i := range n {
-		key, rest, err := modelValue(data, depth+1)
+		key, rest, err := modelValue(data, depth+1+keyLevel)
 		if err != nil {
 			return "", nil, err
 		}

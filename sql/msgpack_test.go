@@ -659,6 +659,10 @@ func TestMsgpackToJSONBRefuses(t *testing.T) {
 		"the byte that is never used":                                {[]byte{0x91, 0xc1}, refusal{code: "LG006", message: "not MessagePack", detail: "Byte 1 of 2 is 0xc1.", hint: "damaged"}},
 		"1,001 lists":                                                {append(bytes.Repeat([]byte{0x91}, 1001), 1), deep},
 		"a million lists":                                            {bytes.Repeat([]byte{0x91}, 1000000), deep},
+		// Each key quotes the one in it: 121 bytes would become more than a gigabyte.
+		"keys in keys in keys": {unhex(t, strings.Repeat("81", 60)+"a161"+strings.Repeat("c0", 60)), refusal{
+			code: "LG006", message: "keys nest deeper than 4 levels", detail: "At byte 6 of 122.", hint: "read it with a client",
+		}},
 		"a constructor longer than its extension": {unhex(t, "92d4079101"), refusal{
 			code: "LG006", message: "ends before the value in it", detail: "byte", hint: "damaged",
 		}},
@@ -687,6 +691,8 @@ func TestMsgpackToJSONBReadsThousandLevels(t *testing.T) {
 	db := newDatabase(t)
 	requireDecoded(t, db, []typedValue{
 		{"lists", "msgpack", append(bytes.Repeat([]byte{0x91}, 1000), 1), strings.Repeat("[", 1000) + "1" + strings.Repeat("]", 1000)},
+		{"lists as keys", "msgpack", unhex(t, "de4e20"+strings.Repeat("9101c0", 20000)), `{"[1]": null}`},
+		{"keys of four levels", "msgpack", unhex(t, "81818181"+"8101c0"+"c0c0c0c0"), `{"{\"{\\\"{\\\\\\\"{\\\\\\\\\\\\\\\"1\\\\\\\\\\\\\\\":null}\\\\\\\":null}\\\":null}\":null}": null}`},
 		{"maps", "msgpack", append(bytes.Repeat([]byte("\x81\xa1k"), 1000), 1), strings.Repeat(`{"k":`, 1000) + "1" + strings.Repeat("}", 1000)},
 	})
 }

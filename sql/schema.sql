@@ -50,6 +50,8 @@ create table @extschema@.checkpoint_writes (
 comment on table @extschema@.checkpoint_writes is 'What each task wrote, as it wrote it: pending until the next checkpoint, an audit trail afterwards.';
 comment on column @extschema@.checkpoint_writes.idx is 'Position of the write in its task; reserved channels have fixed negative ones (see reserved_write_index).';
 comment on column @extschema@.checkpoint_writes.task_path is 'Where the task stood in its superstep; writes of one checkpoint apply in the order task_path, task_id, idx.';
+CREATE INDEX checkpoint_writes_status_idx ON checkpoint_writes USING btree (thread_id, checkpoint_ns, checkpoint_id) WHERE idx < 0;
+comment on index @extschema@.checkpoint_writes_status_idx is 'Who waits for a human and what failed, across all threads: the views interrupts and errors.';
 
 create table @extschema@.checkpoints (
   thread_id text collate "C" not null,
@@ -128,6 +130,14 @@ create table @extschema@.store_migrations (
 );
 comment on table @extschema@.store_migrations is 'LangGraph''s own migration versions, filled in advance so that its setup() changes nothing.';
 
+create table @extschema@.thread_tenants (
+  thread_id text collate "C" not null,
+  tenant text collate "C" not null,
+  created_at timestamp with time zone not null default now(),
+  constraint thread_tenants_pkey PRIMARY KEY (thread_id)
+);
+comment on table @extschema@.thread_tenants is 'Which tenant a thread belongs to, once enable_tenancy was called; a thread id belongs to one tenant of all.';
+
 create table @extschema@.thread_ttls (
   thread_id text collate "C" not null,
   idle_ttl interval not null,
@@ -156,6 +166,33 @@ language sql stable parallel safe security invoker cost 100 rows 1
 as md5 1320eb5082693f1d95280d9a2e5bb3a8;
 comment on function @extschema@.channel_blobs(text, text, jsonb) is 'Stored values of the channel versions a checkpoint names, as parallel arrays.';
 
+create function @extschema@.channel_reducer(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channel text, p_current jsonb, p_write jsonb)
+returns text
+language plpgsql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 f9055eec361fc10057f01a752f124dd7;
+comment on function @extschema@.channel_reducer(text, text, text, text, jsonb, jsonb) is 'How a channel takes a write, as far as the stored data shows it.';
+
+create function @extschema@.checkpoint_channel_value(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb, p_channel text)
+returns SETOF jsonb
+language sql stable parallel safe security invoker cost 100 rows 1
+as md5 731708d4ebcffbffe538f85fbff4dc83;
+comment on function @extschema@.checkpoint_channel_value(text, text, jsonb, text) is 'The decoded value that a checkpoint itself keeps of one channel; no row where it keeps none.';
+
+create function @extschema@.checkpoint_messages(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb)
+returns TABLE(channel text, "position" integer, message_id text, role text, name text, text text, tool_calls jsonb, tool_call_id text, model text, input_tokens bigint, output_tokens bigint, total_tokens bigint, first_checkpoint_id text, first_created_at timestamp with time zone, message jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 30
+set jit=off
+as md5 fbd68a9548f7e53b8363cf18f70bd0a2;
+comment on function @extschema@.checkpoint_messages(text, text, text, jsonb, jsonb) is 'The messages in the state at a checkpoint, one row each, with role, text, tool calls, tokens and first appearance.';
+
+create function @extschema@.checkpoint_snapshot(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_created_at timestamp with time zone, p_live boolean, p_reducers jsonb)
+returns jsonb
+language plpgsql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 0114f10ad325817a9b31399477d95cbf;
+comment on function @extschema@.checkpoint_snapshot(text, text, text, text, jsonb, jsonb, timestamp with time zone, boolean, jsonb) is 'LangGraph''s StateSnapshot of one checkpoint, given its row, as jsonb.';
+
 create function @extschema@.checkpoint_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
 returns TABLE(channel text, is_value boolean, type text, blob bytea, inline_value jsonb)
 language sql stable parallel safe security invoker cost 100 rows 10
@@ -168,6 +205,20 @@ language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 9cd5ec4496cf5a9c5a108e23d2551d06;
 comment on function @extschema@.checkpoints_touch() is 'Trigger of checkpoints: moves updated_at when a checkpoint is put again.';
+
+create function @extschema@.claim_item()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 a5b84403198a1a661d376a66ac7d97c9;
+comment on function @extschema@.claim_item() is 'Trigger: an item of another tenant under the same key is LG007.';
+
+create function @extschema@.claim_thread()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 adb4fe4777391ad4c3c7c122fdafc234;
+comment on function @extschema@.claim_thread() is 'Trigger: a thread belongs to the tenant that used its id first; LG007 for all others.';
 
 create function @extschema@.copy_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
 returns jsonb
@@ -211,6 +262,13 @@ set search_path = ""
 as md5 9cd87bfb002f9ad828c0cd1c426638e6;
 comment on function @extschema@.delta_channels(text, text) is 'Channels of a namespace whose value is rebuilt from the writes of ancestors.';
 
+create function @extschema@.delta_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channels text[], p_reducers jsonb DEFAULT NULL::jsonb)
+returns TABLE(channel text, value jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 4
+set search_path = ""
+as md5 0c760e85bc8b1faf93aef56e8993cdcc;
+comment on function @extschema@.delta_values(text, text, text, text[], jsonb) is 'The values of delta channels at a checkpoint, rebuilt from their history.';
+
 create function @extschema@.diff_checkpoints(p_thread_id text, p_checkpoint_ns text, p_a text, p_b text)
 returns TABLE(channel text, change text, a_version text, b_version text, a_bytes integer, b_bytes integer, a_value jsonb, b_value jsonb)
 language plpgsql stable parallel safe security invoker cost 100 rows 10
@@ -218,12 +276,33 @@ set search_path = ""
 as md5 147eeb5bf9c86740bf76053de312ac34;
 comment on function @extschema@.diff_checkpoints(text, text, text, text) is 'Which channels two checkpoints of a namespace differ in, with sizes and decoded values.';
 
+create function @extschema@.disable_tenancy(p_forget boolean DEFAULT false)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 2156790bf54c1b285d9e9a7af44d9181;
+comment on function @extschema@.disable_tenancy(boolean) is 'Takes tenancy away; with p_forget also the memory of which tenant owned what.';
+
+create function @extschema@.doctor(p_sample_bytes bigint DEFAULT 268435456)
+returns TABLE(level text, topic text, subject text, detail text, remedy text)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 20
+set search_path = ""
+as md5 8d9d9ba0cf6831dacfae5c7171fdab26;
+comment on function @extschema@.doctor(bigint) is 'What wants mending in this schema, or is worth a thought, one row a finding with the command that mends it.';
+
 create function @extschema@.drop_retention_policy(p_name text)
 returns boolean
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 2c72d424c2b1277b18401fc59cbe9ff6;
 comment on function @extschema@.drop_retention_policy(text) is 'Takes a retention policy away; says whether there was one.';
+
+create function @extschema@.enable_tenancy(p_mode text, p_existing text DEFAULT NULL::text)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 f64414b9e135ad054f4cade5c8640a47;
+comment on function @extschema@.enable_tenancy(text, text) is 'Divides the schema between tenants by row-level security, told apart by role or by the setting langgraph.tenant.';
 
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
 returns text
@@ -268,11 +347,66 @@ language plpgsql stable parallel safe security invoker cost 100 rows 1
 as md5 dc4fa521c5fbd0694612ba3d1e681b00;
 comment on function @extschema@.get_checkpoint(text, text, text) is 'One checkpoint with its channel values and pending writes: the named one, or the newest; no row when there is none.';
 
+create function @extschema@.grant_roles(p_dry_run boolean DEFAULT false, p_reader_values boolean DEFAULT NULL::boolean)
+returns SETOF text
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 20
+set search_path = ""
+as md5 64b335f048162e4d15d01fc4ff4cab5e;
+comment on function @extschema@.grant_roles(boolean, boolean) is 'Makes the roles app, reader and ops of this schema and grants them exactly what role_rights says; returns the statements.';
+
+create function @extschema@.interrupt_fields(p_write jsonb)
+returns jsonb
+language sql immutable parallel safe security invoker cost 100
+as md5 3087da483c4aedff1943381aec472252;
+comment on function @extschema@.interrupt_fields(jsonb) is 'What a task asks, from a write to __interrupt__, as a list of objects with value and id.';
+
+create function @extschema@.is_available(p_channel text, p_value jsonb)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker cost 100
+as md5 e34376c0841e8ffd0e3f9a76e088272d;
+comment on function @extschema@.is_available(text, jsonb) is 'Whether a channel that has a value offers it to the nodes that it triggers.';
+
+create function @extschema@.is_message(p_value jsonb)
+returns boolean
+language sql immutable parallel safe security invoker cost 100
+as md5 a806ed7199dfd4a71bde9f643ca3a73c;
+comment on function @extschema@.is_message(jsonb) is 'Whether a decoded value is a message: of LangChain in either encoding, or an object with role and content.';
+
+create function @extschema@.is_newer_version(p_version jsonb, p_than jsonb)
+returns boolean
+language sql immutable parallel safe security invoker cost 100
+as md5 2922d4def55b4b57e5a6eac82c38e12b;
+comment on function @extschema@.is_newer_version(jsonb, jsonb) is 'Whether a channel version is newer than another, or than none.';
+
+create function @extschema@.is_state_channel(p_channel text)
+returns boolean
+language sql immutable strict parallel safe security invoker cost 100
+as md5 47916d4c423d931bf6fa6aa568e1c6f7;
+comment on function @extschema@.is_state_channel(text) is 'Whether a channel holds state that a user of the graph sees.';
+
+create function @extschema@.is_status_channel(p_channel text)
+returns boolean
+language sql immutable strict parallel safe security invoker cost 100
+as md5 e402053cfc20ee14ae211578ced013b3;
+comment on function @extschema@.is_status_channel(text) is 'Whether a write to the channel tells how a task stands rather than what it produced.';
+
 create function @extschema@.json_to_jsonb(p_bytes bytea)
 returns jsonb
 language plpgsql immutable strict parallel safe security invoker cost 1000
 as md5 b47cfa6bbe62a0aebdb28b83c0b676fb;
 comment on function @extschema@.json_to_jsonb(bytea) is 'Reads JSON of Python and JavaScript as jsonb; what jsonb cannot hold becomes U+FFFD or a string.';
+
+create function @extschema@.jsonb_bigint(p_value jsonb)
+returns bigint
+language sql immutable strict parallel safe security invoker cost 100
+as md5 883620b054f0a6ead217ce98777c280f;
+comment on function @extschema@.jsonb_bigint(jsonb) is 'A number in jsonb as bigint; null for anything else.';
+
+create function @extschema@.jsonb_items(p_value jsonb)
+returns jsonb
+language sql immutable strict parallel safe security invoker cost 100
+as md5 75c83f9e1cd47ef718d5742bb40028d7;
+comment on function @extschema@.jsonb_items(jsonb) is 'The elements of a decoded list, set or deque as a jsonb array; null for anything else.';
 
 create function @extschema@.list_checkpoints(p_thread_id text DEFAULT NULL::text, p_checkpoint_ns text DEFAULT NULL::text, p_filter jsonb DEFAULT NULL::jsonb, p_before text DEFAULT NULL::text, p_limit bigint DEFAULT NULL::bigint, p_with_state boolean DEFAULT true, p_checkpoint_id text DEFAULT NULL::text)
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
@@ -302,11 +436,56 @@ set search_path = ""
 as md5 bf5dfd689cc449239ff0dba47f80cd57;
 comment on function @extschema@.lock_threads_to_copy(text, text) is 'Locks the source and the target of a copy and checks that the target is empty.';
 
+create function @extschema@.merge_messages(p_current jsonb, p_update jsonb, p_delta boolean DEFAULT false)
+returns jsonb
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 62a1ceb27275cc38ce740626d376bc22;
+comment on function @extschema@.merge_messages(jsonb, jsonb, boolean) is 'A list of messages after an update, as LangGraph''s reducers of messages leave it.';
+
+create function @extschema@.message_fields(p_message jsonb)
+returns jsonb
+language sql immutable parallel safe security invoker cost 100
+as md5 57518aadd3b2321bd8e2a67b52bc0d12;
+comment on function @extschema@.message_fields(jsonb) is 'The fields of a message in whichever encoding.';
+
+create function @extschema@.message_key(p_message jsonb)
+returns text
+language sql immutable parallel safe security invoker cost 100
+as md5 ad04ea398d6399f49f164bf8effabbf0;
+comment on function @extschema@.message_key(jsonb) is 'What tells one message of a list from another: its ID, or its content.';
+
+create function @extschema@.message_origins(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channel text)
+returns TABLE(key text, checkpoint_id text, created_at timestamp with time zone)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+set jit=off
+as md5 9188fa1711f07acd2e6a4e75081024b8;
+comment on function @extschema@.message_origins(text, text, text, text) is 'The checkpoint in which each message of a channel first appears on the way to a checkpoint.';
+
+create function @extschema@.message_role(p_fields jsonb)
+returns text
+language sql immutable parallel safe security invoker cost 100
+as md5 dc48655e76b52015eb67dc739a394c1e;
+comment on function @extschema@.message_role(jsonb) is 'Who speaks in a message: human, ai, tool, system, function, remove, or a name.';
+
+create function @extschema@.message_text(p_content jsonb)
+returns text
+language sql immutable parallel safe security invoker cost 100
+as md5 9b2827196ef3819222e61b25b732e18e;
+comment on function @extschema@.message_text(jsonb) is 'The text of a message''s content, whether that is text or a list of parts.';
+
+create function @extschema@.missing_tenant()
+returns text
+language plpgsql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 2f5de479e2a4af25108d7ff595034747;
+comment on function @extschema@.missing_tenant() is 'Raises LG007 where no tenant is set, except for operators.';
+
 create function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns TABLE(channel text, version text)
 language sql stable parallel safe security invoker cost 100 rows 1
 set search_path = ""
-as md5 41946e30b1d11686e03d88e370a80df5;
+as md5 3daf7b16733e7ad524e7a0430ffa0c18;
 comment on function @extschema@.missing_values(text, text, text) is 'Channels of a checkpoint whose value should be stored and is not.';
 
 create function @extschema@.msgpack_float(p_bits bigint, p_width integer)
@@ -343,7 +522,7 @@ comment on function @extschema@.msgpack_merge(bytea, bytea) is 'Merges two Messa
 create function @extschema@.msgpack_to_jsonb(p_bytes bytea)
 returns jsonb
 language plpgsql immutable strict parallel safe security invoker cost 1000
-as md5 bfa689fa164b7ba60a923159a7edfcb6;
+as md5 259504c2f1ed6b7e3e553fb75ec46c25;
 comment on function @extschema@.msgpack_to_jsonb(bytea) is 'Reads MessagePack as LangGraph writes it; constructors become their arguments with "lc_type". LG006 for damaged bytes.';
 
 create function @extschema@.new_checkpoint_id(p_step integer DEFAULT '-2'::integer, p_above text DEFAULT NULL::text)
@@ -351,6 +530,12 @@ returns text
 language plpgsql volatile parallel safe security invoker cost 100
 as md5 ae0446d9f17bb68ca70e90a7cc2556a6;
 comment on function @extschema@.new_checkpoint_id(integer, text) is 'A new time-ordered checkpoint id (UUID version 6) for the given step.';
+
+create function @extschema@.newest_checkpoint(p_thread_id text, p_checkpoint_ns text)
+returns TABLE(checkpoint_id text, created_at timestamp with time zone)
+language sql stable parallel safe security invoker cost 100 rows 1
+as md5 739ab1a478c1dfeee7f9c560b53ab740;
+comment on function @extschema@.newest_checkpoint(text, text) is 'The newest checkpoint of a namespace; no row when there is none.';
 
 create function @extschema@.next_channel_version(p_current text)
 returns text
@@ -365,6 +550,12 @@ language sql stable parallel safe security invoker cost 100 rows 100
 set search_path = ""
 as md5 0d8dbd287f369806ef49c3032c3235b9;
 comment on function @extschema@.next_threads(text, integer) is 'The next threads above a thread id, by skipping in the index.';
+
+create function @extschema@.overwrites(p_write jsonb)
+returns SETOF jsonb
+language sql immutable parallel safe security invoker cost 100 rows 1
+as md5 ca11c247e6f8e70aa475a1d0a7603a88;
+comment on function @extschema@.overwrites(jsonb) is 'What a write overwrites its channel with, past the reducer; no row for any other write.';
 
 create function @extschema@.pending_sends(p_thread_id text, p_checkpoint_ns text, p_parent_checkpoint_id text, p_checkpoint jsonb)
 returns TABLE(types text[], blobs bytea[])
@@ -424,6 +615,13 @@ language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set search_path = ""
 as md5 c15aaa04e03170565d963de259af40a8;
 comment on function @extschema@.rebuild_blobs(text, text, text) is 'Recovers lost values of a checkpoint from its parent''s state and the writes; says what it could not rebuild.';
+
+create function @extschema@.reduce_values(p_current jsonb, p_writes jsonb[], p_reducer text)
+returns jsonb
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 f6da2151b3bd55af168cb0c9f0bd3db2;
+comment on function @extschema@.reduce_values(jsonb, jsonb[], text) is 'The value of a channel after the writes of one superstep, by one of the reducers that the data can show.';
 
 create function @extschema@.reject_argument(p_name text, p_detail text, p_hint text DEFAULT NULL::text)
 returns void
@@ -489,6 +687,27 @@ language sql immutable parallel safe security invoker cost 100
 as md5 24b6f721ffa6ea3063554c1f9f313bb2;
 comment on function @extschema@.reserved_write_index(text) is 'Fixed write index of a reserved channel (__error__, __scheduled__, __interrupt__, __resume__); null for any other.';
 
+create function @extschema@.role_name(p_role text)
+returns text
+language sql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 0dfa60357fd0296d32cd602de7ec1e8c;
+comment on function @extschema@.role_name(text) is 'The name of the role "app", "reader" or "ops" of this schema.';
+
+create function @extschema@.role_rights(p_reader_values boolean DEFAULT false)
+returns TABLE(role text, kind text, object text, rights text)
+language sql stable parallel restricted security invoker cost 100 rows 300
+set search_path = ""
+as md5 ead9a3c8cd6f1e41bc7031146fb5da56;
+comment on function @extschema@.role_rights(boolean) is 'What the roles app, reader and ops of this schema may do, one row an object; "owner" marks what none of them may.';
+
+create function @extschema@.role_tenant()
+returns text
+language plpgsql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 4bef3f2f9f24ccc542a769cc9137e631;
+comment on function @extschema@.role_tenant() is 'The tenant that the current role is; for operators the one that the setting langgraph.tenant names, or null.';
+
 create function @extschema@.schema_info()
 returns TABLE(schema_version integer, minimum_client integer, dirty boolean, features jsonb)
 language plpgsql stable parallel safe security invoker cost 100 rows 1
@@ -510,12 +729,32 @@ set search_path = ""
 as md5 407e9b648248555adeb00ad00ee5edc4;
 comment on function @extschema@.set_thread_ttl(text, interval) is 'Lets sweep remove a thread once it was idle for so long; null takes the TTL away.';
 
+create function @extschema@.setting_tenant()
+returns text
+language plpgsql stable parallel safe security invoker cost 100
+as md5 4ce5942490d9d2522e14531b7feab7cc;
+comment on function @extschema@.setting_tenant() is 'The tenant that the setting langgraph.tenant names; LG007 where it names none.';
+
 create function @extschema@.severed_delta_chains(p_thread_id text, p_checkpoint_ns text)
 returns TABLE(problem text, thread_id text, checkpoint_ns text, checkpoint_id text, channel text, detail text, remedy text)
 language sql stable parallel safe security invoker cost 100 rows 1
 set search_path = ""
 as md5 a371d35c89498ff50abdeb3606c73967;
 comment on function @extschema@.severed_delta_chains(text, text) is 'Heads of a namespace whose delta channels cannot be rebuilt whole.';
+
+create function @extschema@.snapshot_tasks(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_values jsonb)
+returns TABLE(id text, name text, path text, finished boolean, error jsonb, interrupts jsonb, result jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 10
+set search_path = ""
+as md5 9c1bc52c4dbf57c33c795ab8b8e84702;
+comment on function @extschema@.snapshot_tasks(text, text, text, text, jsonb, jsonb, jsonb) is 'The tasks of the superstep after a checkpoint, with what each has written, asked or failed with.';
+
+create function @extschema@.state_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_reducers jsonb DEFAULT NULL::jsonb)
+returns jsonb
+language plpgsql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 9a3c6e8970051ffa6bdc52fafcfd711d;
+comment on function @extschema@.state_values(text, text, text, jsonb, jsonb, jsonb) is 'The decoded values of all channels at a checkpoint as one object, delta channels rebuilt.';
 
 create function @extschema@.store_sweep(p_limit integer DEFAULT 1000)
 returns bigint
@@ -544,6 +783,33 @@ set search_path = ""
 as md5 aa46c71fd851a0997ef2f1ac5925856d;
 comment on function @extschema@.sweep_thread(text, boolean) is 'Applies the TTL and the retention policies of one thread that the caller has locked.';
 
+create function @extschema@.task_id(p_checkpoint_ns text, p_checkpoint jsonb, p_step integer, p_node text, p_trigger text)
+returns text
+language plpgsql immutable strict parallel safe security invoker cost 100
+set search_path = ""
+as md5 f4e06614fbb2164f51a095e4ceea2f32;
+comment on function @extschema@.task_id(text, jsonb, integer, text, text) is 'The ID that LangGraph gives a task of the superstep after a checkpoint; null where it cannot be known.';
+
+create function @extschema@.task_node(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_task_id text, p_task_path text)
+returns text
+language plpgsql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 413a193d554de88554ba4d9e84113ba3;
+comment on function @extschema@.task_node(text, text, text, text, text) is 'The node that a task runs, from its path, its packet or its ID; null where nothing tells.';
+
+create function @extschema@.task_outcome(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_task_id text)
+returns TABLE(finished boolean, error jsonb, interrupts jsonb, result jsonb)
+language sql stable parallel safe security invoker cost 100 rows 1
+as md5 3b958180081ef7761c42d2e97ea1f084;
+comment on function @extschema@.task_outcome(text, text, text, text) is 'What the writes of one task tell about it: whether it is done, failed or asks, and its result.';
+
+create function @extschema@.tenant_tables()
+returns TABLE(name regclass, kind text)
+language sql stable parallel safe security invoker cost 100 rows 10
+set search_path = ""
+as md5 7a81d25ae348aacf8b58707bcd9f63a9;
+comment on function @extschema@.tenant_tables() is 'The tables that tenancy divides, and how.';
+
 create function @extschema@.thread_tree(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)
 returns TABLE(ordinal integer, depth integer, checkpoint_id text, parent_checkpoint_id text, child_count integer, branch text, is_head boolean, is_latest boolean, source text, step integer, created_at timestamp with time zone, drawing text, problem text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
@@ -551,6 +817,30 @@ set jit=off
 set enable_nestloop=off
 as md5 e19d362c680b8d3adf421855fb4f5f5f;
 comment on function @extschema@.thread_tree(text, text) is 'Every checkpoint of a namespace in drawing order, with depth, branch, heads and child counts.';
+
+create function @extschema@.triggered_node(p_channel text)
+returns text
+language sql immutable strict parallel safe security invoker cost 100
+as md5 106e0edf99b92ca069e9f82f1ef3822d;
+comment on function @extschema@.triggered_node(text) is 'The node that a channel triggers; null for channels that trigger none.';
+
+create function @extschema@.u64_add(p_a bigint, p_b bigint)
+returns bigint
+language sql immutable strict parallel safe security invoker cost 100
+as md5 4328f52d443679819599b66b38cdbc51;
+comment on function @extschema@.u64_add(bigint, bigint) is 'The lower 64 bits of the sum of two unsigned 64-bit numbers.';
+
+create function @extschema@.u64_at(p_bytes bytea, p_offset integer)
+returns bigint
+language sql immutable strict parallel safe security invoker cost 100
+as md5 985a6710a05c73fa2ef0a1c522b5b867;
+comment on function @extschema@.u64_at(bytea, integer) is 'The 64 bits of eight bytes of a value, the lowest byte first.';
+
+create function @extschema@.u64_product(p_a bigint, p_b bigint)
+returns bigint[]
+language plpgsql immutable strict parallel safe security invoker cost 100
+as md5 ff2e3e040d50c545a6c135a864e0c11b;
+comment on function @extschema@.u64_product(bigint, bigint) is 'The lower and the upper 64 bits of the product of two unsigned 64-bit numbers.';
 
 create function @extschema@.unpin_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns boolean
@@ -577,6 +867,12 @@ language plpgsql immutable parallel safe security invoker cost 1000
 as md5 268cf56d46ac81087d0556fc9b65acd3;
 comment on function @extschema@.value_to_jsonb(text, bytea) is 'Reads a stored (type, blob) pair as jsonb; encrypted, pickled and unknown values become an object that says so.';
 
+create function @extschema@.without_snapshot(p_value jsonb)
+returns jsonb
+language sql immutable parallel safe security invoker cost 100
+as md5 fbaebd5641c9032bb4ad2eaaaeccdb56;
+comment on function @extschema@.without_snapshot(jsonb) is 'The value in the snapshot of a delta channel; any other value as it is.';
+
 create function @extschema@.writes_delta_channel(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns boolean
 language sql stable parallel safe security invoker cost 100
@@ -584,10 +880,57 @@ set search_path = ""
 as md5 529dd3862c89276a129ff63bbc2fe2f2;
 comment on function @extschema@.writes_delta_channel(text, text, text) is 'Whether a checkpoint''s own writes go to a delta channel, so that they are part of every child''s state.';
 
+create function @extschema@.xxh3_128(p_bytes bytea)
+returns bytea
+language plpgsql immutable strict parallel safe security invoker cost 100
+as md5 65395f95798731947a4159922a7df141;
+comment on function @extschema@.xxh3_128(bytea) is 'The XXH3 hash of 128 bits of 17 bytes or more: what LangGraph names tasks by.';
+
+create function @extschema@.xxh3_avalanche(p_hash bigint)
+returns bigint
+language plpgsql immutable strict parallel safe security invoker cost 100
+as md5 ebc72c829de5825d143a906d2a240b13;
+comment on function @extschema@.xxh3_avalanche(bigint) is 'The last step of XXH3.';
+
+create function @extschema@.xxh3_fold(p_a bigint, p_b bigint)
+returns bigint
+language plpgsql immutable strict parallel safe security invoker cost 100
+as md5 dbb48fc4009ae692ba68bbc887cf9eaa;
+comment on function @extschema@.xxh3_fold(bigint, bigint) is 'A step of XXH3: the exclusive or of the halves of a product of 64-bit numbers.';
+
 create procedure @extschema@.sweep(IN p_batch_size integer DEFAULT 100, IN p_max_duration interval DEFAULT NULL::interval)
 language plpgsql volatile parallel unsafe security invoker cost 100
 as md5 428b54cada3a5f2c0649d76de10fe6d0;
 comment on procedure @extschema@.sweep(integer, interval) is 'Removes expired store items, idle threads and what retention policies condemn; in batches, each committed.';
+
+create function @extschema@_analytics.state_history(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text, p_filter jsonb DEFAULT NULL::jsonb, p_before text DEFAULT NULL::text, p_limit bigint DEFAULT NULL::bigint, p_reducers jsonb DEFAULT NULL::jsonb)
+returns TABLE(checkpoint_id text, created_at timestamp with time zone, snapshot jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+set search_path = ""
+as md5 0d25dc58b2fbed86477b89f3d3da78ab;
+comment on function @extschema@_analytics.state_history(text, text, jsonb, text, bigint, jsonb) is 'The states that a thread has had, newest first, as LangGraph''s get_state_history returns them.';
+
+create function @extschema@_analytics.state_snapshot(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text, p_checkpoint_id text DEFAULT NULL::text, p_reducers jsonb DEFAULT NULL::jsonb)
+returns jsonb
+language plpgsql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 ca9aadec71f5bb2881f4f6ea56ccaf81;
+comment on function @extschema@_analytics.state_snapshot(text, text, text, jsonb) is 'The state of a thread, now or at a checkpoint, as LangGraph''s get_state returns it.';
+
+create view @extschema@_analytics.branches with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_ns text collate "C",
+  branch text,
+  head_checkpoint_id text,
+  forked_from text,
+  checkpoints bigint,
+  depth integer,
+  source text,
+  is_latest boolean,
+  first_at timestamp with time zone,
+  last_at timestamp with time zone
+);
+comment on view @extschema@_analytics.branches is 'One row a branch of a thread: its head, where it forked off, and whether the thread goes on from it. Filter by thread_id.';
 
 create view @extschema@_analytics.checkpoint_blobs with (security_invoker=true) (
   thread_id text collate "C",
@@ -631,3 +974,122 @@ create view @extschema@_analytics.checkpoints with (security_invoker=true) (
   metadata jsonb
 );
 comment on view @extschema@_analytics.checkpoints is 'One row a checkpoint: its place in the chain, when it was made and last changed, and its metadata. Filter by thread_id.';
+
+create view @extschema@_analytics.errors with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_ns text collate "C",
+  checkpoint_id text collate "C",
+  task_id text collate "C",
+  node text collate "C",
+  failed_at timestamp with time zone,
+  is_current boolean,
+  error text,
+  value jsonb
+);
+comment on view @extschema@_analytics.errors is 'One row a task that failed: where, when and with what, and whether the thread stands there still.';
+
+create view @extschema@_analytics.interrupts with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_id text collate "C",
+  task_id text collate "C",
+  node text collate "C",
+  interrupt_id text,
+  waiting_since timestamp with time zone,
+  payload jsonb
+);
+comment on view @extschema@_analytics.interrupts is 'One row a question that a thread waits for a human to answer: since when, and what is asked.';
+
+create view @extschema@_analytics.merge_savings with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_ns text collate "C",
+  checkpoint_id text collate "C",
+  parent_checkpoint_id text collate "C",
+  created_at timestamp with time zone,
+  tasks bigint,
+  writes bigint,
+  writes_bytes bigint,
+  blobs bigint,
+  blobs_bytes bigint,
+  new_blobs bigint,
+  new_bytes bigint,
+  shared_bytes bigint
+);
+comment on view @extschema@_analytics.merge_savings is 'One row a checkpoint: bytes that tasks wrote under it against bytes of the state it names, new and shared. Filter by thread_id.';
+
+create view @extschema@_analytics.messages with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_ns text collate "C",
+  channel text,
+  "position" integer,
+  message_id text,
+  role text,
+  name text,
+  text text,
+  tool_calls jsonb,
+  tool_call_id text,
+  model text,
+  input_tokens bigint,
+  output_tokens bigint,
+  total_tokens bigint,
+  checkpoint_id text,
+  first_created_at timestamp with time zone,
+  message jsonb
+);
+comment on view @extschema@_analytics.messages is 'One row a message of a thread''s newest state: who said what, with which model and how many tokens, and since when. Filter by thread_id.';
+
+create view @extschema@_analytics.node_stats with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_ns text collate "C",
+  node text collate "C",
+  tasks bigint,
+  writes numeric,
+  bytes numeric,
+  first_at timestamp with time zone,
+  last_at timestamp with time zone,
+  errors bigint,
+  interrupts bigint,
+  timed_tasks bigint,
+  total_duration interval,
+  avg_duration interval,
+  max_duration interval
+);
+comment on view @extschema@_analytics.node_stats is 'One row a node of a thread: its tasks, writes and bytes, when it first and last wrote, and how long its tasks took. Filter by thread_id.';
+
+create view @extschema@_analytics.states with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_ns text collate "C",
+  checkpoint_id text collate "C",
+  parent_checkpoint_id text collate "C",
+  created_at timestamp with time zone,
+  source text,
+  step jsonb,
+  is_latest boolean,
+  "values" jsonb,
+  next jsonb
+);
+comment on view @extschema@_analytics.states is 'One row a checkpoint with its state: the values of all channels and the nodes that come next. Filter by thread_id.';
+
+create view @extschema@_analytics.storage_by_channel with (security_invoker=true) (
+  thread_id text collate "C",
+  checkpoint_ns text collate "C",
+  channel text collate "C",
+  versions bigint,
+  blob_bytes bigint,
+  writes bigint,
+  write_bytes bigint,
+  stored_bytes bigint,
+  last_at timestamp with time zone
+);
+comment on view @extschema@_analytics.storage_by_channel is 'One row a channel of a thread: how many versions and writes it has, and how many bytes they take. Filter by thread_id.';
+
+create view @extschema@_analytics.thread_growth with (security_invoker=true) (
+  thread_id text collate "C",
+  day date,
+  checkpoints bigint,
+  blobs bigint,
+  writes bigint,
+  bytes bigint,
+  total_checkpoints numeric,
+  total_bytes numeric
+);
+comment on view @extschema@_analytics.thread_growth is 'One row a thread and day (UTC): checkpoints, values and writes saved, their bytes on disk, and the sums so far. Filter by thread_id.';

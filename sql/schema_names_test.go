@@ -91,10 +91,68 @@ var smoke = []struct{ function, sql, want string }{
 	{"json_to_jsonb", `select @.json_to_jsonb('[NaN]')::text`, `["NaN"]`},
 	{"value_to_jsonb", `select @.value_to_jsonb('json', '[1]')::text`, `[1]`},
 	{"schema_info", `select features::jsonb ->> 'settings' from @.schema_info()`, "{}"},
+	{"doctor", `select string_agg(topic, ' ') from @.doctor()`, "retention"},
+	{"role_name", `select @.role_name('app')`, "_app"},
+	{"role_rights", `select string_agg(object, ' ') from @.role_rights() where role = 'owner'`, "grant_roles(boolean,boolean)"},
+	{"grant_roles", `select string_agg(g, ' ') from @.grant_roles(true) g`, "create role"},
+	{"missing_tenant", `select @.missing_tenant()`, "LG007"},
+	{"setting_tenant", `select set_config('langgraph.tenant', 'acme', true) || @.setting_tenant()`, "acmeacme"},
+	{"role_tenant", `select (@.role_tenant() = current_user)::text`, "true"},
+	{"tenant_tables", `select string_agg(kind, ' ' order by kind) from @.tenant_tables()`, "item operator registry"},
+	{"claim_thread", `select @.claim_thread()::text`, "0A000"}, // a trigger function
+	{"claim_item", `select @.claim_item()::text`, "0A000"},
+	{"enable_tenancy", `select @.enable_tenancy('role')`, "LG004"}, // there are no roles
+	{"disable_tenancy", `select @.disable_tenancy()`, ""},
 	{"checkpoints_touch", `update @.checkpoints set metadata = metadata where thread_id = 't' and checkpoint_id = 'c1' returning (updated_at = now())::text`, "true"},
 	{"checkpoints", `select string_agg(checkpoint_id, ' ' order by checkpoint_id) from @_analytics.checkpoints where thread_id = 't'`, "c1 c2 c3"},
 	{"checkpoint_blobs", `select string_agg(value::text, ' ') from @_analytics.checkpoint_blobs where thread_id = 't'`, "[7] [7] [7]"},
 	{"checkpoint_writes", `select string_agg(value::text, ' ' order by value) from @_analytics.checkpoint_writes where thread_id = 't'`, "1 1 2"},
+	{"u64_at", `select @.u64_at('\x0100000000000000', 0)::text`, "1"},
+	{"u64_add", `select @.u64_add(-1, 2)::text`, "1"},
+	{"u64_product", `select @.u64_product(-1, 2)::text`, "{-2,1}"},
+	{"xxh3_fold", `select @.xxh3_fold(-1, 2)::text`, "-1"},
+	{"xxh3_avalanche", `select @.xxh3_avalanche(0)::text`, "0"},
+	{"xxh3_128", `select @.xxh3_128('\x00')::text`, "LG002"},
+	{"task_id", `select coalesce(@.task_id('', '{"id": "c1"}', 0, 'n', '__pregel_pullbranch:to:n'), 'none')`, "-"},
+	{"task_node", `select @.task_node('t', '', 'c1', 'x', '~__pregel_pull, n')`, "n"},
+	{"task_outcome", `select finished::text from @.task_outcome('t', '', 'c1', 'task')`, "true"},
+	{"is_state_channel", `select @.is_state_channel('join:a+b:c')::text`, "false"},
+	{"is_status_channel", `select @.is_status_channel('__resume__')::text`, "true"},
+	{"triggered_node", `select @.triggered_node('join:a+b:c')`, "c"},
+	{"jsonb_items", `select @.jsonb_items('{"lc_type": "builtins.set", "args": [[1]]}')::text`, "[1]"},
+	{"jsonb_bigint", `select @.jsonb_bigint('7')::text`, "7"},
+	{"is_available", `select @.is_available('join:a+b:c', '["a", "b"]')::text`, "true"},
+	{"is_newer_version", `select @.is_newer_version('10', '9')::text`, "true"},
+	{"is_message", `select @.is_message('{"role": "user", "content": "hi"}')::text`, "true"},
+	{"message_fields", `select @.message_fields('{"id": 1}')::text`, `{"id": 1}`},
+	{"message_role", `select @.message_role('{"type": "AIMessageChunk"}')`, "ai"},
+	{"message_text", `select @.message_text('["a", {"text": "b"}]')`, "a\nb"},
+	{"message_key", `select @.message_key('{"id": "x"}')`, "x"},
+	{"message_origins", `select coalesce(string_agg(key, ''), 'none') from @.message_origins('t', '', 'c2', 'none')`, "none"},
+	{"merge_messages", `select @.merge_messages(null, '{"role": "user", "content": "hi"}')::text`, `[{"role": "user", "content": "hi"}]`},
+	{"overwrites", `select o::text from @.overwrites('{"__overwrite__": [1]}') o`, "[1]"},
+	{"reduce_values", `select @.reduce_values('[1]', array['[2]'::jsonb], 'append')::text`, "[1, 2]"},
+	{"channel_reducer", `select @.channel_reducer('t', '', 'c2', 'm', '[1]', '[2]')`, "append"},
+	{"checkpoint_channel_value", `select v::text from @.checkpoint_channel_value('t', '', '{"channel_versions": {"m": "1"}}', 'm') v`, "[7]"},
+	{"without_snapshot", `select @.without_snapshot('[1]')::text`, "[1]"},
+	{"delta_values", `select string_agg(value::text, '') from @.delta_values('t', '', 'c2', array['m'])`, "[7]"},
+	{"state_values", `select @.state_values('t', '', 'c1', '{"channel_versions": {"m": "1"}}', '{}')::text`, `{"m": [7]}`},
+	{"interrupt_fields", `select @.interrupt_fields('["why?"]')::text`, `[{"id": null, "value": "why?"}]`},
+	{"snapshot_tasks", `select count(*)::text from @.snapshot_tasks('t', '', 'c1', null, '{"channel_versions": {"m": "1"}}', '{}', '{}')`, "0"},
+	{"checkpoint_snapshot", `select @.checkpoint_snapshot('t', '', 'c1', null, '{"ts": "now", "channel_versions": {"m": "1"}}', '{}', now(), true, null) ->> 'created_at'`, "now"},
+	{"checkpoint_messages", `select count(*)::text from @.checkpoint_messages('t', '', 'c1', '{"channel_versions": {"m": "1"}}', '{}')`, "0"},
+	{"newest_checkpoint", `select checkpoint_id from @.newest_checkpoint('t', '')`, "c3"},
+	{"state_snapshot", `select (@_analytics.state_snapshot('t', '', 'c1') -> 'values')::text`, `{"m": [7]}`},
+	{"state_history", `select string_agg(checkpoint_id, ' ') from @_analytics.state_history('t')`, "c3 c2 c1"},
+	{"states", `select string_agg(values ->> 'm', ' ') from @_analytics.states where thread_id = 't'`, "[7] [7] [7]"},
+	{"messages", `select count(*)::text from @_analytics.messages where thread_id = 't'`, "0"},
+	{"interrupts", `select count(*)::text from @_analytics.interrupts where thread_id = 't'`, "0"},
+	{"errors", `select error from @_analytics.errors where thread_id = 't'`, "2"},
+	{"node_stats", `select string_agg(node || tasks, ' ' order by node) from @_analytics.node_stats where thread_id = 't'`, "a1 b1 task1"},
+	{"storage_by_channel", `select string_agg(channel || versions, ' ' order by channel) from @_analytics.storage_by_channel where thread_id = 't'`, "__error__0 m3 x0"},
+	{"merge_savings", `select string_agg(concat(writes_bytes, '/', blobs_bytes), ' ' order by checkpoint_id) from @_analytics.merge_savings where thread_id = 't'`, "1/2"},
+	{"thread_growth", `select total_checkpoints::text from @_analytics.thread_growth where thread_id = 't'`, "3"},
+	{"branches", `select string_agg(head_checkpoint_id, ' ' order by branch) from @_analytics.branches where thread_id = 't'`, "c2 c3"},
 	{"delete_thread", `select concat_ws(' ', checkpoints, checkpoint_blobs, checkpoint_writes) from @.delete_thread('t')`, "3 3 3"},
 }
 
@@ -147,7 +205,7 @@ func TestTheSmokeCallsEveryFunctionAndView(t *testing.T) {
 		called[call.function] = true
 	}
 	installed := column[string](t, db, `
-		select proname from pg_proc where pronamespace = 'langgraph'::regnamespace
+		select proname from pg_proc where pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace)
 		union all select relname from pg_class where relnamespace = 'langgraph_analytics'::regnamespace and relkind = 'v'
 		order by 1`)
 	require.Equal(t, installed, slices.Sorted(maps.Keys(called)), "whoever adds a function adds a call of it")
@@ -236,12 +294,12 @@ func TestFunctionsAreNotForPublic(t *testing.T) {
 	})
 	require.Empty(t, column[string](t, db, `
 		select p.oid::regprocedure::text from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-		where p.pronamespace = 'langgraph'::regnamespace and a.grantee = 0`), "not even a trigger function")
+		where p.pronamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and a.grantee = 0`), "not even a trigger function")
 	require.Empty(t, column[string](t, db, `
 		select c.oid::regclass::text from pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
 		where c.relnamespace in ('langgraph'::regnamespace, 'langgraph_analytics'::regnamespace) and c.relkind in ('r', 'v') and a.grantee = 0`))
 
-	exec(t, db, "grant execute on all routines in schema langgraph to "+role)
+	exec(t, db, "grant execute on all routines in schema langgraph, langgraph_analytics to "+role)
 	as(t, db, role, func(tx pgx.Tx) { requireSmoke(t, tx, "langgraph") })
 }
 

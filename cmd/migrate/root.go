@@ -58,7 +58,7 @@ func newRoot(env cli.Environment) *cobra.Command {
 	o := &options{env: env, database: cli.NewDatabase(root, env)}
 	flags.DurationVar(&o.lockTimeout, "lock-timeout", migrations.DefaultLockTimeout,
 		"how long a statement waits for a lock that other sessions hold before the migration is rolled back")
-	root.AddCommand(newUp(o), newDown(o), newGoto(o), newVersion(o), newForce(o), newPrint(o), newVerify(o))
+	root.AddCommand(newUp(o), newDown(o), newGoto(o), newVersion(o), newForce(o), newPrint(o), newVerify(o), newRoles(o))
 	return root
 }
 

@@ -12,7 +12,7 @@ type queries struct {
 	schemaInfo, rejectMissing                           string
 	threads, namespaces, tree                           string
 	checkpoint, values, writes, delta, decode           string
-	diff, fsck                                          string
+	diff, fsck, doctor                                  string
 	prune, deleteForRuns, sweep, sweepPreview, sweepRow string
 	policies, ttls, pins                                string
 	setPolicy, dropPolicy, setTTL, pin, unpin           string
@@ -80,6 +80,7 @@ func newQueries(schema string) *queries {
 			from @schema@.diff_checkpoints($1::text, $2::text, $3::text, $4::text)`),
 		fsck: in(`select problem, thread_id, checkpoint_ns, checkpoint_id, channel, detail, remedy
 			from @schema@.fsck($1::text, $2::boolean)`),
+		doctor: in(`select level, topic, subject, detail, remedy from @schema@.doctor()`),
 
 		prune: in(`select ` + removedColumns + `
 			from @schema@.prune($1::text[], $2::text, $3::integer, $4::boolean, $5::boolean)`),

@@ -12,9 +12,9 @@ import (
 const rootHelp = `See and tend what agents remember: the threads, checkpoints and branches in the pgweft schema of one Postgres database,
 their retention, and what is broken in them.
 
-Commands that only look ("threads", "tree", "show", "diff", "fsck", "policy list" and everything with --dry-run) do so in
-one read-only transaction: they change nothing and wait for no application. Commands that remove something say first how
-much would go, and ask; --yes answers. What is pinned, and what others need to read back as before, always stays.
+Commands that only look ("threads", "tree", "show", "diff", "fsck", "doctor", "policy list" and everything with --dry-run)
+do so in one read-only transaction: they change nothing and wait for no application. Commands that remove something say
+first how much would go, and ask; --yes answers. What is pinned, and what others need to read back as before, always stays.
 
 The schema itself is installed and upgraded with "migrate". A namespace is empty for the root graph, and "node:task" for a
 subgraph. Durations are Postgres intervals: "30 days", "12 hours", "90s".
@@ -24,7 +24,7 @@ The database is found by, in this order: --database, DATABASE_URL, and the PG* v
 
 Results go to standard output, progress, questions and errors to standard error. With --json the result is one JSON
 document whose fields are named as the columns of the SQL functions behind it, with exact times (UTC) and whole values.
-Exit codes: 0 done, 1 failed (or fsck found something), 2 wrong usage.`
+Exit codes: 0 done, 1 failed (or fsck or doctor found something wrong), 2 wrong usage.`
 
 const rootExample = `  pgweft threads                               # who talked last, and who waits for a human
   pgweft tree support-42                       # its checkpoints and branches
@@ -70,7 +70,7 @@ func newRoot(env environment) *cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{looking, []*cobra.Command{newThreads(o), newTree(o), newShow(o), newDiff(o), newFsck(o)}},
+		{looking, []*cobra.Command{newThreads(o), newTree(o), newShow(o), newDiff(o), newFsck(o), newDoctor(o)}},
 		{removing, []*cobra.Command{newPrune(o), newDeleteRuns(o), newSweep(o)}},
 		{keeping, []*cobra.Command{newPolicy(o), newTTL(o), newPin(o), newUnpin(o)}},
 	} {

@@ -183,10 +183,10 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		}
 	}
 	visit(root, nil)
-	for _, name := range []string{"threads", "tree", "show", "diff", "prune", "delete-runs", "sweep", "fsck", "ttl", "pin"} {
+	for _, name := range []string{"threads", "tree", "show", "diff", "prune", "delete-runs", "sweep", "fsck", "doctor", "ttl", "pin"} {
 		require.Contains(t, sh.output(name, "--help"), "Examples:\n  pgweft "+name)
 	}
-	require.Contains(t, sh.output("--help"), "Exit codes: 0 done, 1 failed (or fsck found something), 2 wrong usage.")
+	require.Contains(t, sh.output("--help"), "Exit codes: 0 done, 1 failed (or fsck or doctor found something wrong), 2 wrong usage.")
 	require.Contains(t, sh.output("completion", "bash"), "bash completion V2 for pgweft")
 	require.Contains(t, sh.output("__complete", "tree", ""), ":4\n", "the shell offers no files")
 }

@@ -27,7 +27,7 @@ type swept struct {
 func newSweep(o *options) *cobra.Command {
 	var dryRun bool
 	var batchSize int
-	var maxDuration string
+	var maxDuration, every string
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Remove what retention policies, thread TTLs and store TTLs condemn",
@@ -36,25 +36,81 @@ func newSweep(o *options) *cobra.Command {
 by thread (expired items of the store are not counted there).
 
 It works in batches, each committed. Interrupt it at any time: the batch under way is rolled back, what earlier batches
-removed stays removed, and the next sweep goes on from there. One sweep runs at a time; another leaves the work to it.`,
+removed stays removed, and the next sweep goes on from there. One sweep runs at a time; another leaves the work to it.
+
+With --every it stays and sweeps again and again, with that much time from the end of one sweep to the beginning of the next.
+A sweep that fails is reported, and the next one tries again; an interrupt between two ends it with success. Several may
+run for one database, on several machines.`,
 		Example: `  pgweft sweep --dry-run
-  pgweft sweep --max-duration "10 minutes"      # from cron, every night`,
+  pgweft sweep --max-duration "10 minutes"      # from cron, every night
+  pgweft sweep --every "1 hour"                 # as a service, where there is neither cron nor pg_cron`,
 		Args: cli.Usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			if dryRun && every != "" {
+				return cli.Usagef("--dry-run looks once; leave out --every")
+			}
 			if dryRun {
 				preview := removal{dryRun: true}
 				return preview.run(ctx, o, func(db querier, q *queries, _ bool) ([]removed, error) {
 					return collect[removed](ctx, db, q.sweepPreview)
 				})
 			}
-			return judged(o.sweep(ctx, batchSize, orNull(maxDuration)))
+			once := func() error { return judged(o.sweep(ctx, batchSize, orNull(maxDuration))) }
+			if every != "" {
+				return judged(o.sweepEvery(ctx, every, once))
+			}
+			return once()
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would go, and remove nothing")
+	cmd.Flags().StringVar(&every, "every", "", "stay, and sweep again after this long (default: sweep once)")
 	cmd.Flags().IntVar(&batchSize, "batch-size", 100, "threads, and items of the store, in one transaction")
 	cmd.Flags().StringVar(&maxDuration, "max-duration", "", "begin no batch after this long (default: go on to the end)")
 	return cmd
+}
+
+// sweepEvery sweeps until ctx ends. Wrong usage ends it; anything else may be mended by the time of the next sweep.
+func (o *options) sweepEvery(ctx context.Context, every string, once func() error) error {
+	pause, err := o.duration(ctx, every)
+	if err != nil {
+		return err
+	}
+	for {
+		err := once()
+		var usage cli.UsageError
+		switch {
+		case ctx.Err() != nil || errors.As(err, &usage):
+			return err
+		case err != nil:
+			o.note("sweep failed, the next one is in %s: %s", every, explain(err))
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+// duration is how long an interval of Postgres is; months count 30 days.
+func (o *options) duration(ctx context.Context, interval string) (time.Duration, error) {
+	conn, _, err := o.connect(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer disconnect(ctx, conn)
+	seconds, err := call[float64](ctx, conn, "select extract(epoch from $1::interval)::float8", interval)
+	if err != nil {
+		return 0, err
+	}
+	const longest = 10 * 365 * 24 * time.Hour
+	if seconds <= 0 || seconds > longest.Seconds() {
+		return 0, cli.Usagef("--every is %q; it must be more than nothing and at most ten years", interval)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
 }
 
 func (o *options) sweep(ctx context.Context, batchSize int, maxDuration *string) error {

@@ -5,12 +5,14 @@
 // in the three tables, draws the branches, and runs the SELECTs an analyst would.
 //
 // It needs no configuration: it finds or starts a Postgres with pgvector by itself, and removes what it started. With
-// DATABASE_URL it uses that server instead, in a database of its own.
+// DATABASE_URL it uses that server instead, in a database of its own. With -into and the URL of a migrated database it saves
+// the conversation there, and leaves it.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,7 +28,14 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := runOnThrowawayPostgres(ctx, os.Stdout)
+	into := flag.String("into", "", "URL of a migrated database to save the conversation in; it stays there")
+	flag.Parse()
+	var err error
+	if *into != "" {
+		err = run(ctx, *into, os.Stdout)
+	} else {
+		err = runOnThrowawayPostgres(ctx, os.Stdout)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "insurance:", err)

@@ -21,6 +21,8 @@ as $fn$
     and c.checkpoint_ns = p_checkpoint_ns
     and c.checkpoint_id = p_checkpoint_id
     and v.value is distinct from p.checkpoint -> 'channel_versions' ->> v.key
+    and v.key <> '__start__'
+    and not starts_with(v.key, 'branch:to:')
     and not coalesce(c.checkpoint -> 'channel_values' ? v.key, false)
     and not exists (
       select

@@ -5,8 +5,8 @@
 --               {"lc_type": "module.Name", "args": [...]}; other extensions {"lc_type": "msgpack.ext", "code", "base64"}
 --   NaN, Infinity become strings, and a NUL inside a string becomes U+FFFD: jsonb holds neither.
 -- One pass with an explicit stack: recursion in PL/pgSQL is an order of magnitude slower.
--- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, overrun their extension, or nest deeper
--- than 1,000; 22021 for strings that are not UTF-8.
+-- Locks: none. Errors: LG006 for bytes that end too early, go on after the value, overrun their extension, nest deeper than
+-- 1,000, or have containers as map keys in such keys more than 4 deep; 22021 for strings that are not UTF-8.
 create or replace function @extschema@.msgpack_to_jsonb(p_bytes bytea)
 returns jsonb
 language plpgsql
@@ -39,6 +39,8 @@ declare
   v_stack integer[] := '{}';
   v_extension_stack bigint[] := '{}';
   v_key_stack integer[] := '{}';
+  v_keys integer := 0;                -- open containers that are keys; each quotes the ones in it, which doubles them
+  v_key_parts text[];
   v_extension bigint;
   -- The extension being opened.
   v_code integer;
@@ -59,6 +61,12 @@ begin
         s := to_json(convert_from(substring(b, p + 2, c - 160), 'UTF8'))::text;
       end if;
       p := p + c - 159;
+      if v_is_map and v_rest & 1 = 0 then
+        -- A key, as nearly all are: it waits before its value, which saves a part and the steps below.
+        v_separator := v_separator || s || ':';
+        v_rest := v_rest - 1;
+        continue main;
+      end if;
     elsif c < 128 then                -- positive fixint
       s := c::text;
       p := p + 1;
@@ -280,6 +288,14 @@ begin
       v_extension_stack[v_depth] := coalesce(v_extension, 0);
       if v_is_map and v_rest & 1 = 0 then
         -- A container as a map key: its text is collected and quoted when it closes.
+        v_keys := v_keys + 1;
+        if v_keys > 4 then
+          raise exception using
+            errcode = 'LG006',
+            message = 'MessagePack map keys nest deeper than 4 levels',
+            detail = format('At byte %s of %s.', p, v_length),
+            hint = 'Such a value cannot be shown as jsonb; read it with a client.';
+        end if;
         v_parts := v_parts || v_separator;
         v_key_stack[v_depth] := cardinality(v_parts) + 1;
         v_parts := v_parts || v_open;
@@ -329,8 +345,14 @@ begin
       end if;
       v_extension := null;
       if v_key_stack[v_depth] > 0 then
-        s := to_json(array_to_string(v_parts[v_key_stack[v_depth]:], ''))::text;
-        v_parts := v_parts[:v_key_stack[v_depth] - 1] || s;
+        -- Part by part: a slice would copy the whole array for each such key.
+        v_key_parts := '{}';
+        for i in v_key_stack[v_depth] .. cardinality(v_parts) loop
+          v_key_parts := v_key_parts || v_parts[i];
+          v_parts[i] := '';
+        end loop;
+        v_parts[v_key_stack[v_depth]] := to_json(array_to_string(v_key_parts, ''))::text;
+        v_keys := v_keys - 1;
       end if;
       v_rest := (v_stack[v_depth] >> 1) - 1;
       v_is_map := v_stack[v_depth] & 1 = 1;

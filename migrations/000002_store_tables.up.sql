@@ -42,3 +42,19 @@ exception
     raise notice 'this server is built without lz4; store values are compressed by pglz, which is slower';
 end
 $do$;
+
+-- Part of the table that enable_vector_index makes rather than of a function: it holds for every client. One that does not
+-- know text_hash changes the embedding and leaves the hash of another text beside it; without a hash nobody takes the
+-- vector for that of a text. store_put never changes an embedding without changing its hash.
+create function @extschema@.store_vectors_touch() returns trigger
+language plpgsql
+set search_path = ''
+as $fn$
+begin
+  new.text_hash := null;
+  return new;
+end
+$fn$;
+comment on function @extschema@.store_vectors_touch() is
+  'Trigger of store_vectors: forgets the hash of a text whose embedding another client replaced.';
+revoke all on function @extschema@.store_vectors_touch() from public;

@@ -85,7 +85,7 @@ func TestTheInstalledSchemaIsTheSources(t *testing.T) {
 	db := newDatabase(t)
 	objects, err := pgsql.Objects()
 	require.NoError(t, err)
-	sources := []string{"checkpoints_touch"} // the trigger function of a table comes with the table
+	sources := []string{"checkpoints_touch", "store_vectors_touch"} // the trigger functions of tables come with the tables
 	for _, object := range objects {
 		sources = append(sources, object.Name)
 	}

@@ -10,41 +10,16 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"os/signal"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/examples/internal/demo"
 	"github.com/pgweft/pgweft/pgsaver"
-	"github.com/pgweft/pgweft/testcontainers"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := runOnThrowawayPostgres(ctx, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "insurance:", err)
-		os.Exit(1)
-	}
-}
-
-func runOnThrowawayPostgres(ctx context.Context, out io.Writer) (err error) {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	postgres, err := testcontainers.Run(ctx, testcontainers.WithLogger(logger))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, postgres.Close(context.WithoutCancel(ctx))) }()
-	fmt.Fprintf(out, "PostgreSQL %d with pgvector (backend: %s), schema \"langgraph\" migrated.\n",
-		postgres.ServerVersion()/10000, postgres.Backend())
-	return run(ctx, postgres.ConnString(), out)
-}
+func main() { demo.Main("insurance", run) }
 
 func run(ctx context.Context, databaseURL string, out io.Writer) error {
 	pool, err := pgxpool.New(ctx, databaseURL)

@@ -4252,70 +4252,6 @@ $fn$;
 comment on function @extschema@.sweep_preview() is 'What sweep would remove from each thread now; removes nothing.';
 revoke all on function @extschema@.sweep_preview() from public;
 
--- sql/store/enable_text_index.sql
-
--- Makes the column and the index by which store_search searches text. Called again with the same arguments it changes nothing.
---   p_config  a text search configuration, such as 'english'; 'simple' takes words as they are
---   p_fields  which texts of a value count: '$' all of them, or names joined by ".", with [*] behind a list, as in 'notes[*].text'
--- Locks: all access to store, while every item is written again. Errors: LG002.
-create or replace function @extschema@.enable_text_index(p_config text default 'simple', p_fields text[] default '{$}')
-returns void
-language plpgsql
-volatile
-parallel unsafe
-security invoker
-as $fn$
-declare
-  v_config text;
-  v_field text;
-  v_there jsonb;
-  v_wanted jsonb;
-  v_texts text[] := '{}';
-begin
-  begin
-    v_config := p_config::regconfig::text;
-  exception when undefined_object or invalid_name or syntax_error then
-    v_config := null;
-  end;
-  if v_config is null then
-    perform @extschema@.reject_argument('text index', format('There is no text search configuration %L.', p_config),
-      'Take one that pg_ts_config lists, such as english or simple.');
-  end if;
-  if coalesce(cardinality(p_fields), 0) = 0 then
-    perform @extschema@.reject_argument('text index', 'No fields are named.', 'Pass {$} for all texts of a value, or their paths.');
-  end if;
-  foreach v_field in array p_fields loop
-    if v_field is null or v_field <> '$' and v_field !~ '^[^].[$"]+(\[\*\])*(\.[^].[$"]+(\[\*\])*)*$' then
-      perform @extschema@.reject_argument('text index', format('%L is no path.', v_field),
-        'Write $ for the whole value, or names joined by ".", with [*] behind a list, as in notes[*].text.');
-    end if;
-    v_texts := v_texts || format('jsonb_to_tsvector(%L::regconfig, jsonb_path_query_array(value, %L), %L)', v_config,
-      '$' || case when v_field <> '$' then regexp_replace(replace(v_field, '\', '\\'), '(^|\.)([^].[]+)', '."\2"', 'g') else '' end,
-      '["string", "numeric"]');
-  end loop;
-
-  perform pg_advisory_xact_lock(hashtextextended('@extschema@.text_search', 0));
-  select s.value into v_there from @extschema@.settings s where s.key = 'text_index';
-  v_wanted := jsonb_build_object('config', v_config, 'fields', p_fields);
-  if v_there = v_wanted then
-    return;
-  end if;
-  if v_there is not null then
-    perform @extschema@.reject_argument('text index', format('There is one of %s; asked for was %s.', v_there, v_wanted),
-      'To begin anew drop the column text_search of store and the row "text_index" of settings, then call this again.');
-  end if;
-  execute format('alter table @extschema@.store add column text_search tsvector generated always as (%s) stored',
-    array_to_string(v_texts, ' || '));
-  comment on column @extschema@.store.text_search is 'The words that store_search finds the item by; see enable_text_index.';
-  create index store_text_search_idx on @extschema@.store using gin (text_search);
-  insert into @extschema@.settings (key, value) values ('text_index', v_wanted);
-end
-$fn$;
-
-comment on function @extschema@.enable_text_index(text, text[]) is
-  'Makes the column and the index by which store_search searches text.';
-revoke all on function @extschema@.enable_text_index(text, text[]) from public;
-
 -- sql/store/reject_not_enabled.sql
 
 -- Raises LG004 for a feature that this schema does not have yet; one place, so that it is always said in the same words.
@@ -4425,6 +4361,56 @@ comment on function @extschema@.reject_store_items(text[], text[], jsonb[], doub
   'Raises LG002 for the first item that cannot be put.';
 revoke all on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) from public;
 
+-- sql/store/reject_vector_index.sql
+
+-- Refuses arguments of enable_vector_index that make no index.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_vector_index(
+  p_dims integer,
+  p_vector_type text,
+  p_distance text,
+  p_method text,
+  p_options jsonb
+)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_most integer := case when p_method = 'flat' then 16000 when p_vector_type = 'halfvec' then 4000 else 2000 end;
+begin
+  if p_vector_type is null or p_vector_type not in ('vector', 'halfvec')
+    or p_distance is null or p_distance not in ('cosine', 'l2', 'inner_product')
+    or p_method is null or p_method not in ('hnsw', 'ivfflat', 'flat') then
+    perform @extschema@.reject_argument('vector index',
+      format('vector_type %L, distance %L, method %L.', p_vector_type, p_distance, p_method),
+      'The type is vector or halfvec; the distance cosine, l2 or inner_product; the method hnsw, ivfflat or flat.');
+  end if;
+  if p_dims is null or p_dims not between 1 and v_most then
+    perform @extschema@.reject_argument('dims',
+      format('A vector of type %s with method %s has 1 to %s dimensions, not %s.', p_vector_type, p_method, v_most,
+        coalesce(p_dims::text, 'null')),
+      'Pass the number of dimensions that the embedder gives; halfvec has room for 4000 in an index, flat for 16000.');
+  end if;
+  if p_options is null or jsonb_typeof(p_options) <> 'object' or exists (
+    select
+    from jsonb_each(p_options) o
+    where not (o.key = any (case p_method when 'hnsw' then array['m', 'ef_construction'] when 'ivfflat' then array['lists'] else '{}' end))
+      or o.value::text !~ '^[1-9]\d{0,4}$'
+  ) then
+    perform @extschema@.reject_argument('options', format('%s for method %s.', coalesce(p_options::text, 'null'), p_method),
+      'The options are m and ef_construction of hnsw and lists of ivfflat, each a whole number, as in {"m": 16}.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) is
+  'Raises LG002 for arguments of enable_vector_index that make no index.';
+revoke all on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) from public;
+
 -- sql/store/store_delete.sql
 
 -- Removes items of the store with their vectors; keys that are not there are none. Says how many rows it removed, expired
@@ -4530,10 +4516,11 @@ revoke all on function @extschema@.store_has_more_than(text, bigint) from public
 
 -- sql/store/store_info.sql
 
--- What search this schema offers, always one row; nulls where enable_vector_index or enable_text_index was not called.
--- Read from the catalogs, so that it is true whoever changed the tables.
---   vector_schema   where pgvector lives
---   method          'hnsw', 'ivfflat', or 'flat' for no index
+-- What search this schema offers: always one row, with nulls where enable_vector_index or enable_text_index was not called.
+-- Read from the catalogs as far as those say it, so that it is true whoever changed the tables.
+--   method           'hnsw', 'ivfflat', or 'flat' for no index
+--   options          of the index, each as name=value
+--   vector_schema    where pgvector lives; with vector_version null where it is not installed
 -- Locks: none. Errors: none.
 create or replace function @extschema@.store_info()
 returns table (
@@ -4541,6 +4528,7 @@ returns table (
   vector_type text,
   distance text,
   method text,
+  options text[],
   text_config text,
   text_fields text[],
   vector_schema text,
@@ -4553,26 +4541,42 @@ security invoker
 rows 1
 as $fn$
 begin
-  return query
-  select a.atttypmod, t.typname::text,
-    coalesce(case when o.opcname like '%\_cosine\_ops' then 'cosine' when o.opcname like '%\_l2\_ops' then 'l2'
-      when o.opcname like '%\_ip\_ops' then 'inner_product' end, (v.value ->> 'distance'), case when a.attrelid is not null then 'cosine' end),
-    coalesce(am.amname::text, case when a.attrelid is not null then 'flat' end),
-    x.value ->> 'config',
-    array(select f.value from jsonb_array_elements_text(x.value -> 'fields') f),
-    n.nspname::text,
-    (select e.extversion from pg_catalog.pg_extension e where e.extname = 'vector')
-  from (select) one
-  left join pg_catalog.pg_attribute a
-    on a.attrelid = to_regclass('@extschema@.store_vectors') and a.attname = 'embedding' and not a.attisdropped
-  left join pg_catalog.pg_type t on t.oid = a.atttypid
-  left join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+  select a.atttypmod, t.typname,
+    case
+      when o.opcname like '%\_cosine\_ops' then 'cosine'
+      when o.opcname like '%\_l2\_ops' then 'l2'
+      when o.opcname like '%\_ip\_ops' then 'inner_product'
+      -- Without an index nothing but the setting says it; LangGraph takes cosine where it is told nothing.
+      else coalesce((select s.value ->> 'distance' from @extschema@.settings s where s.key = 'vector_index'), 'cosine')
+    end,
+    coalesce(m.amname, 'flat'),
+    coalesce(c.reloptions, '{}')
+  into dims, vector_type, distance, method, options
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_type t on t.oid = a.atttypid
   left join pg_catalog.pg_index i on i.indrelid = a.attrelid and i.indkey[0] = a.attnum and i.indisvalid
+  left join pg_catalog.pg_class c on c.oid = i.indexrelid
   left join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
-  left join pg_catalog.pg_am am on am.oid = o.opcmethod
-  left join @extschema@.settings v on v.key = 'vector_index'
-  left join @extschema@.settings x on x.key = 'text_index'
+  left join pg_catalog.pg_am m on m.oid = c.relam
+  where a.attrelid = to_regclass('@extschema@.store_vectors')
+    and a.attname = 'embedding'
   limit 1;
+
+  select s.value ->> 'config', array(select f.value from jsonb_array_elements_text(s.value -> 'fields') f)
+  into text_config, text_fields
+  from @extschema@.settings s
+  where s.key = 'text_index'
+    and exists (
+      select
+      from pg_catalog.pg_attribute a
+      where a.attrelid = '@extschema@.store'::regclass and a.attname = 'text_search' and not a.attisdropped
+    );
+
+  select n.nspname, e.extversion into vector_schema, vector_version
+  from pg_catalog.pg_extension e
+  join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+  return next;
 end
 $fn$;
 
@@ -4582,15 +4586,15 @@ revoke all on function @extschema@.store_info() from public;
 
 -- sql/store/enable_vector_index.sql
 
--- Makes store_vectors and its index, so that items can be found by the meaning of their texts. Called again with the same
--- arguments it changes nothing; with other dimensions, type or distance it is LG002, for the vectors there would be lost.
---   p_vector_type  'vector' or 'halfvec' (half the room, 4,000 dimensions in an index instead of 2,000)
+-- Makes store_vectors and its index, so that store_search finds items by the meaning of their texts. A table that LangGraph's
+-- own store made is completed. Called again with the same arguments it changes nothing; where dimensions, type, distance,
+-- index or options differ from what is there it is LG002, since changing them would lose vectors or an index.
+-- The table gets the rights that roles have on store.
+--   p_vector_type  'vector', or 'halfvec': half the room, and 4,000 dimensions in an index instead of 2,000
 --   p_distance     'cosine', 'l2' or 'inner_product'
---   p_method       'hnsw', 'ivfflat' (only once there are vectors) or 'flat': no index, every search is exact
---   p_options      of the index, whole numbers: m and ef_construction of hnsw, lists of ivfflat
--- A store_vectors without an index gets one when it is asked for. Vectors of items that are there already come with their next
--- put.
--- Locks: the new table, or while the index is built writes to store_vectors. Errors: LG002, LG004.
+--   p_method       'hnsw'; 'ivfflat', to be called once the vectors are there; 'flat', no index: every search is exact
+--   p_options      of the index: m and ef_construction of hnsw, lists of ivfflat
+-- Locks: what it makes; an index on vectors that are there keeps writes waiting while it is built. Errors: LG002, LG004.
 create or replace function @extschema@.enable_vector_index(
   p_dims integer,
   p_vector_type text default 'vector',
@@ -4603,52 +4607,27 @@ language plpgsql
 volatile
 parallel unsafe
 security invoker
+set search_path = ''
 as $fn$
 declare
   v_schema text;
-  v_version text;
-  v_info record;
-  v_most integer := case when p_method = 'flat' then 16000 when p_vector_type = 'halfvec' then 4000 else 2000 end;
-  v_operator_class text := format('%s_%s_ops', p_vector_type, case p_distance when 'inner_product' then 'ip' else p_distance end);
-  v_options text;
+  v_is record;
+  v_grant record;
 begin
-  if p_dims is null or p_vector_type is null or p_distance is null or p_method is null
-    or p_vector_type not in ('vector', 'halfvec') or p_distance not in ('cosine', 'l2', 'inner_product')
-    or p_method not in ('hnsw', 'ivfflat', 'flat') then
-    perform @extschema@.reject_argument('vector index',
-      format('dims %L, vector_type %L, distance %L, method %L.', p_dims, p_vector_type, p_distance, p_method),
-      'vector_type is vector or halfvec; distance is cosine, l2 or inner_product; method is hnsw, ivfflat or flat.');
-  end if;
-  if p_dims not between 1 and v_most then
-    perform @extschema@.reject_argument('vector index', format('dims is %s.', p_dims),
-      format('%s with method %s has 1 to %s dimensions; halfvec has more in an index, flat needs none.', p_vector_type, p_method, v_most));
-  end if;
-  if jsonb_typeof(coalesce(p_options, '{}')) <> 'object' or exists (
-    select
-    from jsonb_each_text(p_options) o
-    where o.value !~ '^[0-9]{1,6}$'
-      or not (p_method = 'hnsw' and o.key in ('m', 'ef_construction') or p_method = 'ivfflat' and o.key = 'lists')
-  ) then
-    perform @extschema@.reject_argument('vector index', format('options are %s for method %s.', p_options, p_method),
-      'Options are whole numbers: m and ef_construction of hnsw, lists of ivfflat, none of flat.');
-  end if;
-  select n.nspname, e.extversion into v_schema, v_version
+  perform @extschema@.reject_vector_index(p_dims, p_vector_type, p_distance, p_method, p_options);
+  select n.nspname into v_schema
   from pg_catalog.pg_extension e
   join pg_catalog.pg_namespace n on n.oid = e.extnamespace
   where e.extname = 'vector';
-  if v_schema is null then
+  if v_schema is null or to_regtype(format('%I.%I', v_schema, p_vector_type)) is null then
     raise exception using
       errcode = 'LG004',
-      message = 'pgvector is not installed',
-      detail = 'Vector search needs the extension "vector" in this database.',
-      hint = 'Let a superuser run: create extension vector.';
-  end if;
-  if p_vector_type = 'halfvec' and string_to_array(v_version, '.')::integer[] < '{0,7}' then
-    perform @extschema@.reject_argument('vector index', format('halfvec needs pgvector 0.7.0, this is %s.', v_version),
-      'Update pgvector and run "alter extension vector update", or take vector.');
+      message = case when v_schema is null then 'pgvector is not installed' else 'pgvector is too old' end,
+      detail = format('Vector search needs the type %s of the extension "vector" in this database.', p_vector_type),
+      hint = case when v_schema is null then 'Let a superuser run: create extension vector.'
+        else 'Install pgvector 0.8 or later and run: alter extension vector update.' end;
   end if;
 
-  perform pg_advisory_xact_lock(hashtextextended('@extschema@.store_vectors', 0));
   if to_regclass('@extschema@.store_vectors') is null then
     execute format($sql$
       create table @extschema@.store_vectors (
@@ -4663,40 +4642,62 @@ begin
         foreign key (prefix, key) references @extschema@.store (prefix, key) on delete cascade
       )
       $sql$, v_schema, p_vector_type, p_dims);
-    comment on table @extschema@.store_vectors is 'One row a text of an item that was embedded.';
-    comment on column @extschema@.store_vectors.field_name is 'Path of the text in the value, as LangGraph names it.';
-    comment on column @extschema@.store_vectors.text_hash is
-      'By which a client knows the text and what embedded it again; null after another client wrote the vector.';
-    create trigger store_vectors_touch before update of embedding on @extschema@.store_vectors
+    for v_grant in
+      select g.privilege_type, g.is_grantable, case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as role
+      from pg_catalog.pg_class c
+      cross join lateral aclexplode(c.relacl) g
+      where c.oid = '@extschema@.store'::regclass and g.grantee <> c.relowner
+    loop
+      execute format('grant %s on @extschema@.store_vectors to %s%s', v_grant.privilege_type, v_grant.role,
+        case when v_grant.is_grantable then ' with grant option' end);
+    end loop;
+  end if;
+  select * into v_is from @extschema@.store_info();
+  if v_is.dims is distinct from p_dims or v_is.vector_type <> p_vector_type or v_is.distance <> p_distance then
+    perform @extschema@.reject_argument('vector index',
+      format('There are vectors of %s dimensions, type %s, distance %s already.', v_is.dims, v_is.vector_type, v_is.distance),
+      'To begin anew, drop the table store_vectors, call this again, and put the items again with their vectors.');
+  end if;
+
+  if not exists (
+    select from pg_catalog.pg_attribute a where a.attrelid = '@extschema@.store_vectors'::regclass and a.attname = 'text_hash'
+  ) then
+    alter table @extschema@.store_vectors add column text_hash bytea;
+  end if;
+  if not exists (
+    select from pg_catalog.pg_trigger t where t.tgrelid = '@extschema@.store_vectors'::regclass and t.tgname = 'store_vectors_touch'
+  ) then
+    create trigger store_vectors_touch
+      before update of embedding on @extschema@.store_vectors
       for each row when (new.text_hash is not distinct from old.text_hash)
       execute function @extschema@.store_vectors_touch();
-    insert into @extschema@.settings (key, value)
-    values ('vector_index', jsonb_build_object('distance', p_distance))
-    on conflict (key) do update set value = excluded.value, updated_at = now();
-  else
-    select * into v_info from @extschema@.store_info();
-    if (v_info.dims, v_info.vector_type, v_info.distance) is distinct from (p_dims, p_vector_type, p_distance)
-      or v_info.method <> 'flat' and v_info.method <> p_method then
-      perform @extschema@.reject_argument('vector index',
-        format('store_vectors has dims %s, vector_type %s, distance %s, method %s; asked for were %s, %s, %s, %s.', v_info.dims,
-          v_info.vector_type, v_info.distance, v_info.method, p_dims, p_vector_type, p_distance, p_method),
-        'To begin anew drop the table store_vectors, call enable_vector_index and put the items again.');
-    end if;
-    if v_info.method = p_method then
-      return;
-    end if;
   end if;
-  if p_method <> 'flat' then
-    select ' with (' || string_agg(format('%I = %s', o.key, o.value), ', ') || ')' into v_options
-    from jsonb_each_text(p_options) o;
-    execute format('create index store_vectors_embedding_idx on @extschema@.store_vectors using %I (embedding %I.%I)%s',
-      p_method, v_schema, v_operator_class, v_options);
+  comment on table @extschema@.store_vectors is 'One row an embedded text of an item: several for an item with several texts.';
+  comment on column @extschema@.store_vectors.field_name is
+    'Path of the text in the value; with a number behind it where the path gave several texts.';
+  comment on column @extschema@.store_vectors.text_hash is
+    'Hash of the text and of what embedded it, by which a client need not embed it again; null when a client wrote none.';
+
+  if v_is.method = 'flat' and p_method <> 'flat' then
+    execute format('create index store_vectors_embedding_idx on @extschema@.store_vectors using %I (embedding %I.%I)%s', p_method,
+      v_schema, p_vector_type || case p_distance when 'cosine' then '_cosine_ops' when 'l2' then '_l2_ops' else '_ip_ops' end,
+      (select ' with (' || string_agg(format('%I = %s', o.key, o.value), ', ') || ')' from jsonb_each_text(p_options) o));
+    comment on index @extschema@.store_vectors_embedding_idx is 'The search of the items nearest to a vector.';
+  elsif v_is.method <> p_method
+    or exists (select from jsonb_each_text(p_options) o where not format('%s=%s', o.key, o.value) = any (v_is.options)) then
+    perform @extschema@.reject_argument('vector index',
+      format('There is an index already: method %s, options %L.', v_is.method, v_is.options),
+      'To change it, drop the index store_vectors_embedding_idx and call this again, or rebuild it as you like.');
   end if;
+  insert into @extschema@.settings (key, value)
+  values ('vector_index', jsonb_build_object('dims', p_dims, 'vector_type', p_vector_type, 'distance', p_distance, 'method', p_method,
+    'options', p_options))
+  on conflict (key) do update set value = excluded.value, updated_at = now() where settings.value <> excluded.value;
 end
 $fn$;
 
 comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is
-  'Makes store_vectors and its index, so that store_search can search by vector.';
+  'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
 revoke all on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) from public;
 
 -- sql/store/reject_store_vectors.sql
@@ -4845,7 +4846,10 @@ declare
   v_prefix text collate "C";
   v_namespace text collate "C";
   v_found text[] := '{}';
-  v_complete_at text collate "C";     -- from here on comes nothing that belongs before what was found
+  v_enough bigint := v_wanted;        -- how many have to be found for the limit, counting those found twice
+  v_distinct bigint;
+  v_last text collate "C";
+  v_complete_at text collate "C";     -- from here on comes nothing that belongs before the last one wanted
 begin
   if p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_max_depth < 1 then
     perform @extschema@.reject_argument('list of namespaces',
@@ -4884,16 +4888,15 @@ begin
     -- Past everything below, or to the next namespace: nothing sorts between a text and itself with the least character added.
     v_from := case when v_prefix > v_namespace then v_namespace || '/' else v_prefix || U&'\0001' end;
 
-    if cardinality(v_found) >= v_wanted then
+    if cardinality(v_found) >= v_enough and (v_complete_at is null or v_from >= v_complete_at) then
       exit when p_max_depth is null;
-      -- "a-b" is found before "a", if that is cut from "a.c".
-      if v_complete_at is null or v_from >= v_complete_at then
-        select max(f.namespace) || '/' into v_complete_at
-        from (select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit v_wanted) f
-        having count(*) = v_wanted;
-        v_complete_at := regexp_replace(v_complete_at, '^((?:[^.]+\.){' || p_max_depth - 1 || '}[^.][^.]*?)[\x01-\x2d][^.]*$', '\1/');
-        exit when v_from >= v_complete_at;
-      end if;
+      select max(f.namespace), count(*) into v_last, v_distinct
+      from (select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit v_wanted) f;
+      v_enough := cardinality(v_found) + v_wanted - v_distinct;
+      -- "a-b" is found before "a", if that is cut from "a.c": so "a", and what begins so, has to be passed as well.
+      v_complete_at := case when v_distinct = v_wanted then
+        coalesce(substring(v_last from '^((?:[^.]+\.){' || p_max_depth - 1 || '}[^.][^\x01-\x2d.]*)[\x01-\x2d]'), v_last) || '/' end;
+      exit when v_from >= v_complete_at;
     end if;
   end loop;
   return query
@@ -5377,6 +5380,105 @@ $fn$;
 comment on function @extschema@.store_text_matches(text, text, bigint) is
   'Part of store_search: the items that match a text, best first.';
 revoke all on function @extschema@.store_text_matches(text, text, bigint) from public;
+
+-- sql/store/store_text_paths.sql
+
+-- Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for "$", the whole value.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_text_paths(p_fields text[])
+returns jsonpath[]
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_field text;
+begin
+  if p_fields is null or cardinality(p_fields) = 0 then
+    perform @extschema@.reject_argument('fields', 'There are none.', 'Pass the paths of the texts, or {$} for the whole value.');
+  end if;
+  foreach v_field in array p_fields loop
+    -- Names, "*" and [subscripts], joined by dots.
+    if v_field is null or v_field !~ '^(\$|[^].[{}*$]+(\[(-?\d{1,9}|\*)\])*|\*)(\.([^].[{}*]+(\[(-?\d{1,9}|\*)\])*|\*))*$'
+      or v_field ~ '^\$.' then
+      perform @extschema@.reject_argument('field', format('%L is not a path.', v_field),
+        'Write paths as a.b, list[0], list[-1], list[*] or *, each as a field of its own; $ is the whole value.');
+    end if;
+  end loop;
+  if '$' = any (p_fields) then
+    return '{}';
+  end if;
+  return array(
+    select ('lax $' || (
+      select string_agg(case p.part[1] when '*' then '.*' else '.' || to_json(p.part[1])::text end
+        || regexp_replace(p.part[2], '\[-(\d+)\]', '[last - \1 + 1]', 'g'), '' order by p.position)
+      from regexp_matches(f.field, '([^].[]+)((?:\[[^]]*\])*)', 'g') with ordinality p (part, position)
+    ))::jsonpath
+    from unnest(p_fields) with ordinality f (field, position)
+    order by f.position
+  );
+end
+$fn$;
+
+comment on function @extschema@.store_text_paths(text[]) is
+  'Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for the whole value.';
+revoke all on function @extschema@.store_text_paths(text[]) from public;
+
+-- sql/store/enable_text_index.sql
+
+-- Makes the column and the index by which store_search searches text. Called again with the same arguments it changes
+-- nothing; with others it is LG002.
+--   p_config  a text search configuration: 'simple' takes words as they are, 'english' knows its endings and stop words
+--   p_fields  paths of the texts as LangGraph writes them (a.b, list[0], list[-1], list[*], *); $ is every text and number
+-- Locks: all access to store, while every item is written again. Errors: LG002.
+create or replace function @extschema@.enable_text_index(p_config text default 'simple', p_fields text[] default '{$}')
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_is record;
+  v_paths jsonpath[] := @extschema@.store_text_paths(p_fields);
+  v_config text;
+begin
+  select format('%I.%I', n.nspname, c.cfgname) into v_config
+  from pg_catalog.pg_ts_config c
+  join pg_catalog.pg_namespace n on n.oid = c.cfgnamespace
+  where p_config in (c.cfgname, n.nspname || '.' || c.cfgname, format('%I.%I', n.nspname, c.cfgname))
+  order by n.nspname <> 'pg_catalog', n.nspname
+  limit 1;
+  if v_config is null then
+    perform @extschema@.reject_argument('text search configuration', format('%L does not exist.', p_config),
+      'Pass the name of one of pg_ts_config, such as simple or english.');
+  end if;
+  select * into v_is from @extschema@.store_info();
+  if v_is.text_config is not null then
+    if v_is.text_config <> v_config or v_is.text_fields <> p_fields then
+      perform @extschema@.reject_argument('text index',
+        format('There is one already: configuration %s, fields %s.', v_is.text_config, v_is.text_fields),
+        'To change it, drop the column text_search of the table store and call this again.');
+    end if;
+    return;
+  end if;
+  execute format('alter table @extschema@.store add column text_search tsvector '
+    'generated always as (@extschema@.store_text_search(%L::regconfig, value, %L::jsonpath[])) stored', v_config, v_paths);
+  create index store_text_search_idx on @extschema@.store using gin (text_search);
+  comment on column @extschema@.store.text_search is 'The words of the item for the text search of store_search.';
+  comment on index @extschema@.store_text_search_idx is 'The text search of store_search.';
+  insert into @extschema@.settings (key, value)
+  values ('text_index', jsonb_build_object('config', v_config, 'fields', p_fields))
+  on conflict (key) do update set value = excluded.value, updated_at = now();
+end
+$fn$;
+
+comment on function @extschema@.enable_text_index(text, text[]) is
+  'Makes the column and the index by which store_search searches text.';
+revoke all on function @extschema@.enable_text_index(text, text[]) from public;
 
 -- sql/store/store_timestamp.sql
 

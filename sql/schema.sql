@@ -228,14 +228,16 @@ comment on function @extschema@.drop_retention_policy(text) is 'Takes a retentio
 create function @extschema@.enable_text_index(p_config text DEFAULT 'simple'::text, p_fields text[] DEFAULT '{$}'::text[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 81a0c636b64b36269e4186d0b3061f94;
+set search_path = ""
+as md5 191e739ad4f7279e8acf5498023ce4ee;
 comment on function @extschema@.enable_text_index(text, text[]) is 'Makes the column and the index by which store_search searches text.';
 
 create function @extschema@.enable_vector_index(p_dims integer, p_vector_type text DEFAULT 'vector'::text, p_distance text DEFAULT 'cosine'::text, p_method text DEFAULT 'hnsw'::text, p_options jsonb DEFAULT '{}'::jsonb)
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 c9930fac92f0429ec3a9b06bd1c42aaf;
-comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is 'Makes store_vectors and its index, so that store_search can search by vector.';
+set search_path = ""
+as md5 539a028af04bd9f77058ea4e834dd782;
+comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is 'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
 
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
 returns text
@@ -497,6 +499,13 @@ set search_path = ""
 as md5 6594e57e41dfb1a0d45b4e9be8dfba78;
 comment on function @extschema@.reject_truncated(integer, integer) is 'Raises LG006: MessagePack ends too early.';
 
+create function @extschema@.reject_vector_index(p_dims integer, p_vector_type text, p_distance text, p_method text, p_options jsonb)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 a637637bc7a37e590b1453a5f4657539;
+comment on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) is 'Raises LG002 for arguments of enable_vector_index that make no index.';
+
 create function @extschema@.reject_version_collision(p_thread_id text, p_checkpoint_ns text, p_channels text[], p_versions text[], p_types text[], p_blobs bytea[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
@@ -591,16 +600,23 @@ as md5 421a6cd0132e111b6a1e2ddf0858f873;
 comment on function @extschema@.store_has_more_than(text, bigint) is 'Part of store_search: whether a namespace and those below it have more than so many items.';
 
 create function @extschema@.store_info()
-returns TABLE(dims integer, vector_type text, distance text, method text, text_config text, text_fields text[], vector_schema text, vector_version text)
+returns TABLE(dims integer, vector_type text, distance text, method text, options text[], text_config text, text_fields text[], vector_schema text, vector_version text)
 language plpgsql stable parallel safe security invoker cost 100 rows 1
-as md5 42c1dd4f2ef37c30fca39e57abc785f4;
+as md5 592ae5dece8969b12decae1d1bf275c0;
 comment on function @extschema@.store_info() is 'Dimensions, type, distance and method of the vector index, configuration and fields of the text index; one row.';
 
 create function @extschema@.store_list_namespaces(p_match_types text[] DEFAULT '{}'::text[], p_match_paths text[] DEFAULT '{}'::text[], p_max_depth integer DEFAULT NULL::integer, p_limit integer DEFAULT 100, p_offset integer DEFAULT 0)
 returns TABLE(namespace text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
-as md5 34ee04a8b129bde7dda927382d635a42;
+set jit=off
+as md5 0f60bd0f4bfb52dfd56d9af32730a0b7;
 comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is 'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
+
+create function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])
+returns TABLE(patterns text[], root text, decisive integer)
+language plpgsql immutable parallel safe security invoker cost 100 rows 1
+as md5 9385d5465f9209918c1030b9f43a2601;
+comment on function @extschema@.store_namespace_patterns(text[], text[]) is 'Part of store_list_namespaces: its conditions as regular expressions, and the labels that all matches begin with.';
 
 create function @extschema@.store_prefix_condition(p_row text, p_prefix text)
 returns text
@@ -652,6 +668,20 @@ language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
 as md5 28c373f90991073f63d01947e16a52f0;
 comment on function @extschema@.store_text_matches(text, text, bigint) is 'Part of store_search: the items that match a text, best first.';
+
+create function @extschema@.store_text_paths(p_fields text[])
+returns jsonpath[]
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 dad1d964c7a175a20242cd18fa5807bf;
+comment on function @extschema@.store_text_paths(text[]) is 'Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for the whole value.';
+
+create function @extschema@.store_text_search(p_config regconfig, p_value jsonb, p_paths jsonpath[])
+returns tsvector
+language plpgsql immutable strict parallel safe security invoker cost 100
+set search_path = ""
+as md5 cc72c48677b5373ac2c16eb8a0c9f7f2;
+comment on function @extschema@.store_text_search(regconfig, jsonb, jsonpath[]) is 'Words of an item for the text index: of the values at the paths, or of all its values.';
 
 create function @extschema@.store_timestamp(p_text text)
 returns timestamp with time zone

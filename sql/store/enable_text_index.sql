@@ -1,6 +1,7 @@
--- Makes the column and the index by which store_search searches text. Called again with the same arguments it changes nothing.
---   p_config  a text search configuration, such as 'english'; 'simple' takes words as they are
---   p_fields  which texts of a value count: '$' all of them, or names joined by ".", with [*] behind a list, as in 'notes[*].text'
+-- Makes the column and the index by which store_search searches text. Called again with the same arguments it changes
+-- nothing; with others it is LG002.
+--   p_config  a text search configuration: 'simple' takes words as they are, 'english' knows its endings and stop words
+--   p_fields  paths of the texts as LangGraph writes them (a.b, list[0], list[-1], list[*], *); $ is every text and number
 -- Locks: all access to store, while every item is written again. Errors: LG002.
 create or replace function @extschema@.enable_text_index(p_config text default 'simple', p_fields text[] default '{$}')
 returns void
@@ -8,51 +9,40 @@ language plpgsql
 volatile
 parallel unsafe
 security invoker
+set search_path = ''
 as $fn$
 declare
+  v_is record;
+  v_paths jsonpath[] := @extschema@.store_text_paths(p_fields);
   v_config text;
-  v_field text;
-  v_there jsonb;
-  v_wanted jsonb;
-  v_texts text[] := '{}';
 begin
-  begin
-    v_config := p_config::regconfig::text;
-  exception when undefined_object or invalid_name or syntax_error then
-    v_config := null;
-  end;
+  select format('%I.%I', n.nspname, c.cfgname) into v_config
+  from pg_catalog.pg_ts_config c
+  join pg_catalog.pg_namespace n on n.oid = c.cfgnamespace
+  where p_config in (c.cfgname, n.nspname || '.' || c.cfgname, format('%I.%I', n.nspname, c.cfgname))
+  order by n.nspname <> 'pg_catalog', n.nspname
+  limit 1;
   if v_config is null then
-    perform @extschema@.reject_argument('text index', format('There is no text search configuration %L.', p_config),
-      'Take one that pg_ts_config lists, such as english or simple.');
+    perform @extschema@.reject_argument('text search configuration', format('%L does not exist.', p_config),
+      'Pass the name of one of pg_ts_config, such as simple or english.');
   end if;
-  if coalesce(cardinality(p_fields), 0) = 0 then
-    perform @extschema@.reject_argument('text index', 'No fields are named.', 'Pass {$} for all texts of a value, or their paths.');
-  end if;
-  foreach v_field in array p_fields loop
-    if v_field is null or v_field <> '$' and v_field !~ '^[^].[$"]+(\[\*\])*(\.[^].[$"]+(\[\*\])*)*$' then
-      perform @extschema@.reject_argument('text index', format('%L is no path.', v_field),
-        'Write $ for the whole value, or names joined by ".", with [*] behind a list, as in notes[*].text.');
+  select * into v_is from @extschema@.store_info();
+  if v_is.text_config is not null then
+    if v_is.text_config <> v_config or v_is.text_fields <> p_fields then
+      perform @extschema@.reject_argument('text index',
+        format('There is one already: configuration %s, fields %s.', v_is.text_config, v_is.text_fields),
+        'To change it, drop the column text_search of the table store and call this again.');
     end if;
-    v_texts := v_texts || format('jsonb_to_tsvector(%L::regconfig, jsonb_path_query_array(value, %L), %L)', v_config,
-      '$' || case when v_field <> '$' then regexp_replace(replace(v_field, '\', '\\'), '(^|\.)([^].[]+)', '."\2"', 'g') else '' end,
-      '["string", "numeric"]');
-  end loop;
-
-  perform pg_advisory_xact_lock(hashtextextended('@extschema@.text_search', 0));
-  select s.value into v_there from @extschema@.settings s where s.key = 'text_index';
-  v_wanted := jsonb_build_object('config', v_config, 'fields', p_fields);
-  if v_there = v_wanted then
     return;
   end if;
-  if v_there is not null then
-    perform @extschema@.reject_argument('text index', format('There is one of %s; asked for was %s.', v_there, v_wanted),
-      'To begin anew drop the column text_search of store and the row "text_index" of settings, then call this again.');
-  end if;
-  execute format('alter table @extschema@.store add column text_search tsvector generated always as (%s) stored',
-    array_to_string(v_texts, ' || '));
-  comment on column @extschema@.store.text_search is 'The words that store_search finds the item by; see enable_text_index.';
+  execute format('alter table @extschema@.store add column text_search tsvector '
+    'generated always as (@extschema@.store_text_search(%L::regconfig, value, %L::jsonpath[])) stored', v_config, v_paths);
   create index store_text_search_idx on @extschema@.store using gin (text_search);
-  insert into @extschema@.settings (key, value) values ('text_index', v_wanted);
+  comment on column @extschema@.store.text_search is 'The words of the item for the text search of store_search.';
+  comment on index @extschema@.store_text_search_idx is 'The text search of store_search.';
+  insert into @extschema@.settings (key, value)
+  values ('text_index', jsonb_build_object('config', v_config, 'fields', p_fields))
+  on conflict (key) do update set value = excluded.value, updated_at = now();
 end
 $fn$;
 

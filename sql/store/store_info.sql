@@ -1,7 +1,8 @@
--- What search this schema offers, always one row; nulls where enable_vector_index or enable_text_index was not called.
--- Read from the catalogs, so that it is true whoever changed the tables.
---   vector_schema   where pgvector lives
---   method          'hnsw', 'ivfflat', or 'flat' for no index
+-- What search this schema offers: always one row, with nulls where enable_vector_index or enable_text_index was not called.
+-- Read from the catalogs as far as those say it, so that it is true whoever changed the tables.
+--   method           'hnsw', 'ivfflat', or 'flat' for no index
+--   options          of the index, each as name=value
+--   vector_schema    where pgvector lives; with vector_version null where it is not installed
 -- Locks: none. Errors: none.
 create or replace function @extschema@.store_info()
 returns table (
@@ -9,6 +10,7 @@ returns table (
   vector_type text,
   distance text,
   method text,
+  options text[],
   text_config text,
   text_fields text[],
   vector_schema text,
@@ -21,26 +23,42 @@ security invoker
 rows 1
 as $fn$
 begin
-  return query
-  select a.atttypmod, t.typname::text,
-    coalesce(case when o.opcname like '%\_cosine\_ops' then 'cosine' when o.opcname like '%\_l2\_ops' then 'l2'
-      when o.opcname like '%\_ip\_ops' then 'inner_product' end, (v.value ->> 'distance'), case when a.attrelid is not null then 'cosine' end),
-    coalesce(am.amname::text, case when a.attrelid is not null then 'flat' end),
-    x.value ->> 'config',
-    array(select f.value from jsonb_array_elements_text(x.value -> 'fields') f),
-    n.nspname::text,
-    (select e.extversion from pg_catalog.pg_extension e where e.extname = 'vector')
-  from (select) one
-  left join pg_catalog.pg_attribute a
-    on a.attrelid = to_regclass('@extschema@.store_vectors') and a.attname = 'embedding' and not a.attisdropped
-  left join pg_catalog.pg_type t on t.oid = a.atttypid
-  left join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+  select a.atttypmod, t.typname,
+    case
+      when o.opcname like '%\_cosine\_ops' then 'cosine'
+      when o.opcname like '%\_l2\_ops' then 'l2'
+      when o.opcname like '%\_ip\_ops' then 'inner_product'
+      -- Without an index nothing but the setting says it; LangGraph takes cosine where it is told nothing.
+      else coalesce((select s.value ->> 'distance' from @extschema@.settings s where s.key = 'vector_index'), 'cosine')
+    end,
+    coalesce(m.amname, 'flat'),
+    coalesce(c.reloptions, '{}')
+  into dims, vector_type, distance, method, options
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_type t on t.oid = a.atttypid
   left join pg_catalog.pg_index i on i.indrelid = a.attrelid and i.indkey[0] = a.attnum and i.indisvalid
+  left join pg_catalog.pg_class c on c.oid = i.indexrelid
   left join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
-  left join pg_catalog.pg_am am on am.oid = o.opcmethod
-  left join @extschema@.settings v on v.key = 'vector_index'
-  left join @extschema@.settings x on x.key = 'text_index'
+  left join pg_catalog.pg_am m on m.oid = c.relam
+  where a.attrelid = to_regclass('@extschema@.store_vectors')
+    and a.attname = 'embedding'
   limit 1;
+
+  select s.value ->> 'config', array(select f.value from jsonb_array_elements_text(s.value -> 'fields') f)
+  into text_config, text_fields
+  from @extschema@.settings s
+  where s.key = 'text_index'
+    and exists (
+      select
+      from pg_catalog.pg_attribute a
+      where a.attrelid = '@extschema@.store'::regclass and a.attname = 'text_search' and not a.attisdropped
+    );
+
+  select n.nspname, e.extversion into vector_schema, vector_version
+  from pg_catalog.pg_extension e
+  join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+  return next;
 end
 $fn$;
 

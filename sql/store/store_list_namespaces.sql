@@ -30,7 +30,10 @@ declare
   v_prefix text collate "C";
   v_namespace text collate "C";
   v_found text[] := '{}';
-  v_complete_at text collate "C";     -- from here on comes nothing that belongs before what was found
+  v_enough bigint := v_wanted;        -- how many have to be found for the limit, counting those found twice
+  v_distinct bigint;
+  v_last text collate "C";
+  v_complete_at text collate "C";     -- from here on comes nothing that belongs before the last one wanted
 begin
   if p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_max_depth < 1 then
     perform @extschema@.reject_argument('list of namespaces',
@@ -69,16 +72,15 @@ begin
     -- Past everything below, or to the next namespace: nothing sorts between a text and itself with the least character added.
     v_from := case when v_prefix > v_namespace then v_namespace || '/' else v_prefix || U&'\0001' end;
 
-    if cardinality(v_found) >= v_wanted then
+    if cardinality(v_found) >= v_enough and (v_complete_at is null or v_from >= v_complete_at) then
       exit when p_max_depth is null;
-      -- "a-b" is found before "a", if that is cut from "a.c".
-      if v_complete_at is null or v_from >= v_complete_at then
-        select max(f.namespace) || '/' into v_complete_at
-        from (select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit v_wanted) f
-        having count(*) = v_wanted;
-        v_complete_at := regexp_replace(v_complete_at, '^((?:[^.]+\.){' || p_max_depth - 1 || '}[^.][^.]*?)[\x01-\x2d][^.]*$', '\1/');
-        exit when v_from >= v_complete_at;
-      end if;
+      select max(f.namespace), count(*) into v_last, v_distinct
+      from (select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit v_wanted) f;
+      v_enough := cardinality(v_found) + v_wanted - v_distinct;
+      -- "a-b" is found before "a", if that is cut from "a.c": so "a", and what begins so, has to be passed as well.
+      v_complete_at := case when v_distinct = v_wanted then
+        coalesce(substring(v_last from '^((?:[^.]+\.){' || p_max_depth - 1 || '}[^.][^\x01-\x2d.]*)[\x01-\x2d]'), v_last) || '/' end;
+      exit when v_from >= v_complete_at;
     end if;
   end loop;
   return query

@@ -16,8 +16,9 @@ postgres:
 	@scripts/install-postgres.sh --if-needed
 
 .PHONY: demo
-demo: postgres ## Save a conversation, roll it back and read it again, on a Postgres found or started for it.
+demo: postgres ## Save a conversation and roll it back, store interests and find them, on a Postgres found or started for it.
 	go run ./examples/insurance
+	go run ./examples/interests
 
 .PHONY: test
 test: postgres ## Run every test, in random order, with the race detector, on a real Postgres.
@@ -46,6 +47,10 @@ charts: postgres ## Write what the commands in docs/ print, and draw the charts 
 bench: postgres ## Measure put and get beside one plain row of the same bytes, delta history, pruning, decoding; BENCH names one.
 	go test ./pgsaver ./sql -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
 
+.PHONY: bench-store
+bench-store: postgres ## Measure the search of the store beside LangGraph's query, into docs/; ARGS=--quick is a smoke test that writes nothing.
+	go run ./bench/store $(or $(ARGS),--json docs/benchmarks-store.json --markdown docs/benchmarks-store.md)
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME, a time or a number of inputs as in 20000x (30s).
 	scripts/fuzz.sh "$${FUZZTIME:-30s}"
@@ -60,8 +65,9 @@ verify: ## Check that what is generated is up to date, released migrations are u
 	go mod tidy -diff
 
 .PHONY: vectors
-vectors: ## Make serde's golden vectors again with the real Python library, and say whether they changed.
+vectors: ## Make the golden vectors of serde and store again with the real Python library, and say whether they changed.
 	serde/testdata/generate.sh --check
+	store/testdata/generate.sh --check
 
 .PHONY: vet
 vet: ## Run go vet.

@@ -5141,6 +5141,972 @@ $fn$;
 comment on function @extschema@.sweep_preview() is 'What sweep would remove from each thread now; removes nothing.';
 revoke all on function @extschema@.sweep_preview() from public;
 
+-- sql/store/reject_not_enabled.sql
+
+-- Raises LG004 for a feature that this schema does not have yet; one place, so that it is always said in the same words.
+-- Locks: none. Errors: LG004, always.
+create or replace function @extschema@.reject_not_enabled(p_feature text, p_function text)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  raise exception using
+    errcode = 'LG004',
+    message = format('%s is not enabled', p_feature),
+    detail = format('%s has not been called in this schema.', p_function),
+    hint = format('Let the owner of the schema call %s once.', p_function);
+end
+$fn$;
+
+comment on function @extschema@.reject_not_enabled(text, text) is 'Raises LG004: the feature is not enabled in this schema.';
+revoke all on function @extschema@.reject_not_enabled(text, text) from public;
+
+-- sql/store/reject_query_vector.sql
+
+-- Refuses a query vector that cannot be compared with those of an index of so many dimensions.
+-- Locks: none. Errors: LG002; LG004 without an index.
+create or replace function @extschema@.reject_query_vector(p_query real[], p_dims integer)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+begin
+  if p_dims is null then
+    perform @extschema@.reject_not_enabled('vector search', 'enable_vector_index');
+  end if;
+  if cardinality(p_query) <> p_dims then
+    perform @extschema@.reject_argument('query vector',
+      format('It has %s dimensions, and the vector index %s.', cardinality(p_query), p_dims),
+      'Embed the query with the model that embedded the items.');
+  end if;
+  if p_query && array['NaN', 'Infinity', '-Infinity']::real[] or array_position(p_query, null) is not null then
+    perform @extschema@.reject_argument('query vector', 'There is a null, a NaN or an infinite number in it.',
+      'Pass finite numbers.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.reject_query_vector(real[], integer) is
+  'Raises LG002 for a query vector that does not fit the vector index, LG004 where there is none.';
+revoke all on function @extschema@.reject_query_vector(real[], integer) from public;
+
+-- sql/store/reject_store_items.sql
+
+-- Refuses items that store_put must not write, saying which and why.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_store_items(
+  p_prefixes text[],
+  p_keys text[],
+  p_values jsonb[],
+  p_ttl_minutes double precision[]
+)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys)
+    or cardinality(p_prefixes) is distinct from cardinality(p_values)
+    or cardinality(p_prefixes) is distinct from cardinality(p_ttl_minutes) then
+    perform @extschema@.reject_argument('items',
+      format('There are %s prefixes, %s keys, %s values and %s TTLs.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null'), coalesce(cardinality(p_values)::text, 'null'),
+        coalesce(cardinality(p_ttl_minutes)::text, 'null')),
+      'Pass arrays of one length; a null value removes the item, a null TTL never expires.');
+  end if;
+  perform
+    case
+      when i.prefix is null or i.key is null then
+        @extschema@.reject_argument('item', format('Prefix %L, key %L.', i.prefix, i.key), 'Neither may be null.')
+      when i.prefix = '' or '.' || i.prefix || '.' like '%..%' then
+        @extschema@.reject_argument('namespace', format('%L has an empty label.', i.prefix),
+          'Join one label or more with "."; none is empty or contains ".".')
+      -- To remove what cannot be there is no error.
+      when i.value is not null and (i.prefix = 'langgraph' or i.prefix like 'langgraph.%') then
+        @extschema@.reject_argument('namespace', format('%L begins with "langgraph", which is reserved.', i.prefix),
+          'Choose another first label.')
+      when jsonb_typeof(i.value) <> 'object' then
+        @extschema@.reject_argument('value', format('Item %L in %L is not a JSON object but %s.', i.key, i.prefix, jsonb_typeof(i.value)),
+          'Wrap it, for example as {"value": ...}; SQL null removes the item.')
+      when i.ttl_minutes <= 0 or i.ttl_minutes > 1e10 then
+        @extschema@.reject_argument('TTL', format('Item %L in %L has a TTL of %s minutes.', i.key, i.prefix, i.ttl_minutes),
+          'Pass minutes, more than 0 and at most 1e10, fractions too; null never expires.')
+    end
+  from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) i (prefix, key, value, ttl_minutes)
+  where i.prefix is null or i.key is null or i.prefix = '' or '.' || i.prefix || '.' like '%..%'
+    or i.value is not null and (i.prefix = 'langgraph' or i.prefix like 'langgraph.%') or jsonb_typeof(i.value) <> 'object' or i.ttl_minutes <= 0 or i.ttl_minutes > 1e10;
+end
+$fn$;
+
+comment on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) is
+  'Raises LG002 for the first item that cannot be put.';
+revoke all on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) from public;
+
+-- sql/store/reject_vector_index.sql
+
+-- Refuses arguments of enable_vector_index that make no index.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_vector_index(
+  p_dims integer,
+  p_vector_type text,
+  p_distance text,
+  p_method text,
+  p_options jsonb
+)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_most integer := case when p_method = 'flat' then 16000 when p_vector_type = 'halfvec' then 4000 else 2000 end;
+begin
+  if p_vector_type is null or p_vector_type not in ('vector', 'halfvec')
+    or p_distance is null or p_distance not in ('cosine', 'l2', 'inner_product')
+    or p_method is null or p_method not in ('hnsw', 'ivfflat', 'flat') then
+    perform @extschema@.reject_argument('vector index',
+      format('vector_type %L, distance %L, method %L.', p_vector_type, p_distance, p_method),
+      'The type is vector or halfvec; the distance cosine, l2 or inner_product; the method hnsw, ivfflat or flat.');
+  end if;
+  if p_dims is null or p_dims not between 1 and v_most then
+    perform @extschema@.reject_argument('dims',
+      format('A vector of type %s with method %s has 1 to %s dimensions, not %s.', p_vector_type, p_method, v_most,
+        coalesce(p_dims::text, 'null')),
+      'Pass the number of dimensions that the embedder gives; halfvec has room for 4000 in an index, flat for 16000.');
+  end if;
+  if p_options is null or jsonb_typeof(p_options) <> 'object' or exists (
+    select
+    from jsonb_each(p_options) o
+    where not (o.key = any (case p_method when 'hnsw' then array['m', 'ef_construction'] when 'ivfflat' then array['lists'] else '{}' end))
+      or o.value::text !~ '^[1-9]\d{0,4}$'
+  ) then
+    perform @extschema@.reject_argument('options', format('%s for method %s.', coalesce(p_options::text, 'null'), p_method),
+      'The options are m and ef_construction of hnsw and lists of ivfflat, each a whole number, as in {"m": 16}.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) is
+  'Raises LG002 for arguments of enable_vector_index that make no index.';
+revoke all on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) from public;
+
+-- sql/store/store_delete.sql
+
+-- Removes items of the store with their vectors; keys that are not there are none. Says how many rows it removed, expired
+-- ones included.
+-- Locks: the items it removes. Errors: LG002.
+create or replace function @extschema@.store_delete(p_prefixes text[], p_keys text[])
+returns bigint
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_removed bigint;
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys) then
+    perform @extschema@.reject_argument('items',
+      format('There are %s prefixes and %s keys.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null')),
+      'Pass arrays of one length.');
+  end if;
+  -- In the order in which store_put locks, so that the two never wait for each other. A statement of its own, because the
+  -- one that waits would not see what it waited for.
+  perform
+  from @extschema@.store s
+  join unnest(p_prefixes, p_keys) i (prefix, key) on i.prefix = s.prefix and i.key = s.key
+  order by s.prefix, s.key
+  for update of s;
+  delete from @extschema@.store s using unnest(p_prefixes, p_keys) i (prefix, key) where s.prefix = i.prefix and s.key = i.key;
+  get diagnostics v_removed = row_count;
+  return v_removed;
+end
+$fn$;
+
+comment on function @extschema@.store_delete(text[], text[]) is 'Removes items of the store by key; says how many.';
+revoke all on function @extschema@.store_delete(text[], text[]) from public;
+
+-- sql/store/store_filter_narrowing.sql
+
+-- Part of store_search: the equalities of a filter as one containment, which an index on store.value can serve and which is
+-- estimated from statistics, or null. It keeps at least what the filter does.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_filter_narrowing(p_filter jsonb)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_equal jsonb;
+begin
+  if p_filter is null then
+    return null;
+  end if;
+  select jsonb_object_agg(e.key, e.operand) into v_equal
+  from (
+    select f.key, case when jsonb_typeof(f.value) <> 'object' then f.value else f.value -> '$eq' end as operand
+    from jsonb_each(p_filter) f
+  ) e
+  -- A key with a dot may be a path, and what is missing equals null.
+  where position('.' in e.key) = 0 and e.operand <> 'null';
+  return case when v_equal is not null then format('s.value @> %L', v_equal) end;
+end
+$fn$;
+
+comment on function @extschema@.store_filter_narrowing(jsonb) is
+  'Part of store_search: the equalities of a filter as one containment, or null.';
+revoke all on function @extschema@.store_filter_narrowing(jsonb) from public;
+
+-- sql/store/store_has_more_than.sql
+
+-- Part of store_search: whether a namespace and those below it have more items than that, expired ones included. Counts no
+-- further, in the index alone.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_has_more_than(p_prefix text, p_items bigint)
+returns boolean
+language plpgsql
+stable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_from text := case p_prefix when '' then '' else p_prefix || '.' end;
+  -- "/" is the character after "."; U+10FFFF is above every label.
+  v_below text := case p_prefix when '' then U&'\+10FFFF\+10FFFF' else p_prefix || '/' end;
+  v_items bigint;
+begin
+  select count(*) into v_items
+  from (
+    select from @extschema@.store s where s.prefix = p_prefix
+    union all
+    select from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below
+    limit p_items + 1
+  ) i;
+  return v_items > p_items;
+end
+$fn$;
+
+comment on function @extschema@.store_has_more_than(text, bigint) is
+  'Part of store_search: whether a namespace and those below it have more than so many items.';
+revoke all on function @extschema@.store_has_more_than(text, bigint) from public;
+
+-- sql/store/store_info.sql
+
+-- What search this schema offers: always one row, with nulls where enable_vector_index or enable_text_index was not called.
+-- Read from the catalogs as far as those say it, so that it is true whoever changed the tables.
+--   method           'hnsw', 'ivfflat', or 'flat' for no index
+--   options          of the index, each as name=value
+--   vector_schema    where pgvector lives; with vector_version null where it is not installed
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_info()
+returns table (
+  dims integer,
+  vector_type text,
+  distance text,
+  method text,
+  options text[],
+  text_config text,
+  text_fields text[],
+  vector_schema text,
+  vector_version text
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+begin
+  select a.atttypmod, t.typname,
+    case
+      when o.opcname like '%\_cosine\_ops' then 'cosine'
+      when o.opcname like '%\_l2\_ops' then 'l2'
+      when o.opcname like '%\_ip\_ops' then 'inner_product'
+      -- Without an index nothing but the setting says it; LangGraph takes cosine where it is told nothing.
+      else coalesce((select s.value ->> 'distance' from @extschema@.settings s where s.key = 'vector_index'), 'cosine')
+    end,
+    coalesce(m.amname, 'flat'),
+    coalesce(c.reloptions, '{}')
+  into dims, vector_type, distance, method, options
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  left join pg_catalog.pg_index i on i.indrelid = a.attrelid and i.indkey[0] = a.attnum and i.indisvalid
+  left join pg_catalog.pg_class c on c.oid = i.indexrelid
+  left join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
+  left join pg_catalog.pg_am m on m.oid = c.relam
+  where a.attrelid = to_regclass('@extschema@.store_vectors')
+    and a.attname = 'embedding'
+  limit 1;
+
+  select s.value ->> 'config', array(select f.value from jsonb_array_elements_text(s.value -> 'fields') f)
+  into text_config, text_fields
+  from @extschema@.settings s
+  where s.key = 'text_index'
+    and exists (
+      select
+      from pg_catalog.pg_attribute a
+      where a.attrelid = '@extschema@.store'::regclass and a.attname = 'text_search' and not a.attisdropped
+    );
+
+  select n.nspname, e.extversion into vector_schema, vector_version
+  from pg_catalog.pg_extension e
+  join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+  return next;
+end
+$fn$;
+
+comment on function @extschema@.store_info() is
+  'Dimensions, type, distance and method of the vector index, configuration and fields of the text index; one row.';
+revoke all on function @extschema@.store_info() from public;
+
+-- sql/store/enable_vector_index.sql
+
+-- Makes store_vectors and its index, so that store_search finds items by the meaning of their texts. A table that LangGraph's
+-- own store made is completed. Called again with the same arguments it changes nothing; where dimensions, type, distance,
+-- index or options differ from what is there it is LG002, since changing them would lose vectors or an index.
+-- The table gets the rights that roles have on store.
+--   p_vector_type  'vector', or 'halfvec': half the room, and 4,000 dimensions in an index instead of 2,000
+--   p_distance     'cosine', 'l2' or 'inner_product'
+--   p_method       'hnsw'; 'ivfflat', to be called once the vectors are there; 'flat', no index: every search is exact
+--   p_options      of the index: m and ef_construction of hnsw, lists of ivfflat
+-- Locks: what it makes; an index on vectors that are there keeps writes waiting while it is built. Errors: LG002, LG004.
+create or replace function @extschema@.enable_vector_index(
+  p_dims integer,
+  p_vector_type text default 'vector',
+  p_distance text default 'cosine',
+  p_method text default 'hnsw',
+  p_options jsonb default '{}'
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_schema text;
+  v_is record;
+  v_grant record;
+begin
+  perform @extschema@.reject_vector_index(p_dims, p_vector_type, p_distance, p_method, p_options);
+  select n.nspname into v_schema
+  from pg_catalog.pg_extension e
+  join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+  if v_schema is null or to_regtype(format('%I.%I', v_schema, p_vector_type)) is null then
+    raise exception using
+      errcode = 'LG004',
+      message = case when v_schema is null then 'pgvector is not installed' else 'pgvector is too old' end,
+      detail = format('Vector search needs the type %s of the extension "vector" in this database.', p_vector_type),
+      hint = case when v_schema is null then 'Let a superuser run: create extension vector.'
+        else 'Install pgvector 0.8 or later and run: alter extension vector update.' end;
+  end if;
+
+  if to_regclass('@extschema@.store_vectors') is null then
+    execute format($sql$
+      create table @extschema@.store_vectors (
+        prefix text collate "C" not null,
+        key text collate "C" not null,
+        field_name text collate "C" not null,
+        embedding %I.%I(%s),
+        text_hash bytea,
+        created_at timestamptz not null default now(),
+        updated_at timestamptz not null default now(),
+        primary key (prefix, key, field_name),
+        foreign key (prefix, key) references @extschema@.store (prefix, key) on delete cascade
+      )
+      $sql$, v_schema, p_vector_type, p_dims);
+    for v_grant in
+      select g.privilege_type, g.is_grantable, case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as role
+      from pg_catalog.pg_class c
+      cross join lateral aclexplode(c.relacl) g
+      where c.oid = '@extschema@.store'::regclass and g.grantee <> c.relowner
+    loop
+      execute format('grant %s on @extschema@.store_vectors to %s%s', v_grant.privilege_type, v_grant.role,
+        case when v_grant.is_grantable then ' with grant option' end);
+    end loop;
+  end if;
+  select * into v_is from @extschema@.store_info();
+  if v_is.dims is distinct from p_dims or v_is.vector_type <> p_vector_type or v_is.distance <> p_distance then
+    perform @extschema@.reject_argument('vector index',
+      format('There are vectors of %s dimensions, type %s, distance %s already.', v_is.dims, v_is.vector_type, v_is.distance),
+      'To begin anew, drop the table store_vectors, call this again, and put the items again with their vectors.');
+  end if;
+
+  if not exists (
+    select from pg_catalog.pg_attribute a where a.attrelid = '@extschema@.store_vectors'::regclass and a.attname = 'text_hash'
+  ) then
+    alter table @extschema@.store_vectors add column text_hash bytea;
+  end if;
+  if not exists (
+    select from pg_catalog.pg_trigger t where t.tgrelid = '@extschema@.store_vectors'::regclass and t.tgname = 'store_vectors_touch'
+  ) then
+    create trigger store_vectors_touch
+      before update of embedding on @extschema@.store_vectors
+      for each row when (new.text_hash is not distinct from old.text_hash)
+      execute function @extschema@.store_vectors_touch();
+  end if;
+  comment on table @extschema@.store_vectors is 'One row an embedded text of an item: several for an item with several texts.';
+  comment on column @extschema@.store_vectors.field_name is
+    'Path of the text in the value; with a number behind it where the path gave several texts.';
+  comment on column @extschema@.store_vectors.text_hash is
+    'Hash of the text and of what embedded it, by which a client need not embed it again; null when a client wrote none.';
+
+  if v_is.method = 'flat' and p_method <> 'flat' then
+    execute format('create index store_vectors_embedding_idx on @extschema@.store_vectors using %I (embedding %I.%I)%s', p_method,
+      v_schema, p_vector_type || case p_distance when 'cosine' then '_cosine_ops' when 'l2' then '_l2_ops' else '_ip_ops' end,
+      (select ' with (' || string_agg(format('%I = %s', o.key, o.value), ', ') || ')' from jsonb_each_text(p_options) o));
+    comment on index @extschema@.store_vectors_embedding_idx is 'The search of the items nearest to a vector.';
+  elsif v_is.method <> p_method
+    or exists (select from jsonb_each_text(p_options) o where not format('%s=%s', o.key, o.value) = any (v_is.options)) then
+    perform @extschema@.reject_argument('vector index',
+      format('There is an index already: method %s, options %L.', v_is.method, v_is.options),
+      'To change it, drop the index store_vectors_embedding_idx and call this again, or rebuild it as you like.');
+  end if;
+  insert into @extschema@.settings (key, value)
+  values ('vector_index', jsonb_build_object('dims', p_dims, 'vector_type', p_vector_type, 'distance', p_distance, 'method', p_method,
+    'options', p_options))
+  on conflict (key) do update set value = excluded.value, updated_at = now() where settings.value <> excluded.value;
+end
+$fn$;
+
+comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is
+  'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
+revoke all on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) from public;
+
+-- sql/store/reject_store_vectors.sql
+
+-- Refuses vectors that store_put must not write, saying which and why; gives the dimensions of the index.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_store_vectors(
+  p_values jsonb[],
+  p_vector_items integer[],
+  p_vector_fields text[],
+  p_vector_hashes bytea[],
+  p_vector_new boolean[],
+  p_vectors real[]
+)
+returns integer
+language plpgsql
+stable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_count integer := cardinality(p_vector_items);
+  v_new integer := cardinality(array_positions(p_vector_new, true));
+  v_dims integer;
+begin
+  if v_count is null or v_count is distinct from cardinality(p_vector_fields)
+    or v_count is distinct from cardinality(p_vector_hashes) or v_count is distinct from cardinality(p_vector_new) then
+    perform @extschema@.reject_argument('vectors',
+      format('There are %s items, %s fields, %s hashes and %s marks of what is new.', coalesce(v_count::text, 'null'),
+        coalesce(cardinality(p_vector_fields)::text, 'null'), coalesce(cardinality(p_vector_hashes)::text, 'null'),
+        coalesce(cardinality(p_vector_new)::text, 'null')),
+      'Pass arrays of one length, one element a vector.');
+  end if;
+  if v_count = 0 then
+    return 0;
+  end if;
+  perform @extschema@.reject_argument('vector',
+    format('Vector %s: item %s of %s, field %L, hash %s, new %s.', n.position, n.item, cardinality(p_values), n.field_name,
+      coalesce(n.text_hash::text, 'null'), n.is_new),
+    'The item is a position in the items and is not removed; only the hash of a new vector may be null; a field comes once.')
+  from (
+    select n.*, row_number() over (partition by n.item, n.field_name order by n.position) as repetition
+    from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) with ordinality
+      n (item, field_name, text_hash, is_new, position)
+  ) n
+  where n.item is null or n.item not between 1 and cardinality(p_values) or p_values[n.item] is null
+    or n.field_name is null or n.is_new is null or (not n.is_new and n.text_hash is null) or n.repetition > 1;
+  select i.dims into v_dims from @extschema@.store_info() i;
+  if cardinality(p_vectors) is distinct from v_new * v_dims then
+    perform @extschema@.reject_argument('vectors',
+      format('There are %s numbers for %s new vectors of %s dimensions.', coalesce(cardinality(p_vectors)::text, 'null'), v_new, v_dims),
+      'Pass the new vectors one after the other, each with the dimensions that store_info names.');
+  end if;
+  if p_vectors && array['NaN', 'Infinity', '-Infinity']::real[] or array_position(p_vectors, null) is not null then
+    perform @extschema@.reject_argument('vectors', 'There is a null, a NaN or an infinite number in them.',
+      'Pass finite numbers.');
+  end if;
+  return v_dims;
+end
+$fn$;
+
+comment on function @extschema@.reject_store_vectors(jsonb[], integer[], text[], bytea[], boolean[], real[]) is
+  'Raises LG002 for vectors that cannot be put; gives the dimensions of the vector index.';
+revoke all on function @extschema@.reject_store_vectors(jsonb[], integer[], text[], bytea[], boolean[], real[]) from public;
+
+-- sql/store/store_namespace_patterns.sql
+
+-- Part of store_list_namespaces: its conditions as regular expressions that all have to match a namespace; the labels with
+-- which all that match begin; how many labels decide, null where the last ones count.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])
+returns table (patterns text[], root text, decisive integer)
+language plpgsql
+immutable
+parallel safe
+security invoker
+rows 1
+as $fn$
+begin
+  if p_match_types is null or cardinality(p_match_types) is distinct from cardinality(p_match_paths) then
+    perform @extschema@.reject_argument('match conditions',
+      format('There are %s types and %s paths.', coalesce(cardinality(p_match_types)::text, 'null'),
+        coalesce(cardinality(p_match_paths)::text, 'null')),
+      'Pass arrays of one length.');
+  end if;
+  perform @extschema@.reject_argument('match condition', format('Type %L, path %L.', m.type, m.path),
+    'The type is prefix or suffix; the path is labels joined by ".", none of them empty, where "*" stands for any one.')
+  from unnest(p_match_types, p_match_paths) m (type, path)
+  where m.type is null or m.type not in ('prefix', 'suffix') or m.path is null or (m.path <> '' and '.' || m.path || '.' like '%..%');
+
+  return query
+  select coalesce(array_agg(case m.type when 'prefix' then '^' || l.pattern || '(\.|$)' else '(^|\.)' || l.pattern || '$' end), '{}'),
+    -- The longest of all: where they differ, nothing matches.
+    coalesce((array_agg(l.root order by length(l.root) desc) filter (where m.type = 'prefix'))[1], ''),
+    case when bool_or(m.type = 'suffix') then null else coalesce(max(l.labels), 0)::integer end
+  from unnest(p_match_types, p_match_paths) m (type, path)
+  cross join lateral (
+    select count(*) as labels,
+      string_agg(case l.label when '*' then '[^.]+' else regexp_replace(l.label, '([][\\^$.|?*+(){}-])', '\\\1', 'g') end, '\.'
+        order by l.position) as pattern,
+      coalesce(string_agg(l.label, '.' order by l.position) filter (where l.position < l.wildcard), '') as root
+    from (
+      select l.label, l.position, coalesce(min(l.position) filter (where l.label = '*') over (), 2147483647) as wildcard
+      from unnest(string_to_array(m.path, '.')) with ordinality l (label, position)
+    ) l
+  ) l
+  where m.path <> '';
+end
+$fn$;
+
+comment on function @extschema@.store_namespace_patterns(text[], text[]) is
+  'Part of store_list_namespaces: its conditions as regular expressions, and the labels that all matches begin with.';
+revoke all on function @extschema@.store_namespace_patterns(text[], text[]) from public;
+
+-- sql/store/store_list_namespaces.sql
+
+-- Lists the namespaces that have items, sorted by byte. Expired items give none.
+--   p_match_types, p_match_paths  parallel: 'prefix' or 'suffix', and labels joined by ".", of which "*" stands for any one;
+--                                 all have to match, and an empty path matches everything
+--   p_max_depth                   cuts longer namespaces to so many labels; each comes once
+-- It goes from one namespace to the next by the primary key, so that it costs what there are of namespaces below the
+-- labels with which a prefix begins, not of items, and stops after the limit.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_list_namespaces(
+  p_match_types text[] default '{}',
+  p_match_paths text[] default '{}',
+  p_max_depth integer default null,
+  p_limit integer default 100,
+  p_offset integer default 0
+)
+returns table (namespace text)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+as $fn$
+declare
+  v_wanted bigint := p_limit::bigint + p_offset;
+  v_patterns text[];
+  v_root text collate "C";            -- the labels below which all that match are; empty for everything
+  v_decisive integer;                 -- how many labels decide whether a namespace matches; null for all of them
+  v_from text collate "C";
+  v_below text collate "C";
+  v_prefix text collate "C";
+  v_namespace text collate "C";
+  v_found text[] := '{}';
+  v_enough bigint := v_wanted;        -- how many have to be found for the limit, counting those found twice
+  v_distinct bigint;
+  v_last text collate "C";
+  v_complete_at text collate "C";     -- from here on comes nothing that belongs before the last one wanted
+begin
+  if p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_max_depth < 1 then
+    perform @extschema@.reject_argument('list of namespaces',
+      format('max_depth %L, limit %L, offset %L.', p_max_depth, p_limit, p_offset),
+      'max_depth is at least 1, or null for no cut; limit and offset are not negative.');
+  end if;
+  select m.patterns, m.root, m.decisive into v_patterns, v_root, v_decisive
+  from @extschema@.store_namespace_patterns(p_match_types, p_match_paths) m;
+  if v_wanted = 0 then
+    return;
+  end if;
+
+  v_from := v_root;
+  -- "/" is the character after "."; U+10FFFF is above every label.
+  v_below := case v_root when '' then U&'\+10FFFF\+10FFFF' else v_root || '/' end;
+  loop
+    select s.prefix into v_prefix
+    from @extschema@.store s
+    where s.prefix >= v_from
+      and s.prefix < v_below
+      and (s.expires_at is null or s.expires_at > now())
+    order by s.prefix
+    limit 1;
+    exit when not found;
+    if v_root <> '' and v_prefix > v_root and v_prefix < v_root || '.' then
+      v_from := v_root || '.';        -- between "a" and "a." comes "a-b"
+      continue;
+    end if;
+
+    if v_prefix ~ all (v_patterns) then
+      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(p_max_depth, 2147483647)], '.');
+      v_found := v_found || v_namespace;
+    else
+      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(v_decisive, 2147483647)], '.');
+    end if;
+    -- Past everything below, or to the next namespace: nothing sorts between a text and itself with the least character added.
+    v_from := case when v_prefix > v_namespace then v_namespace || '/' else v_prefix || U&'\0001' end;
+
+    if cardinality(v_found) >= v_enough and (v_complete_at is null or v_from >= v_complete_at) then
+      exit when p_max_depth is null;
+      select max(f.namespace), count(*) into v_last, v_distinct
+      from (select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit v_wanted) f;
+      v_enough := cardinality(v_found) + v_wanted - v_distinct;
+      -- "a-b" is found before "a", if that is cut from "a.c": so "a", and what begins so, has to be passed as well.
+      v_complete_at := case when v_distinct = v_wanted then
+        coalesce(substring(v_last from '^((?:[^.]+\.){' || p_max_depth - 1 || '}[^.][^\x01-\x2d.]*)[\x01-\x2d]'), v_last) || '/' end;
+      exit when v_from >= v_complete_at;
+    end if;
+  end loop;
+  return query
+  select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit p_limit offset p_offset;
+end
+$fn$;
+
+comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is
+  'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
+revoke all on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) from public;
+
+-- sql/store/store_prefix_condition.sql
+
+-- The SQL condition that a row of store, or store_vectors, is in a namespace or one below it: two ranges of the primary key,
+-- for between "a" and "a." come "a!" and "a-b". Null for the empty prefix, which is all.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_prefix_condition(p_row text, p_prefix text)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+begin
+  if p_prefix = '' then
+    return null;
+  end if;
+  -- "/" is the character after ".".
+  return format('(%1$I.prefix = %2$L or (%1$I.prefix >= %3$L and %1$I.prefix < %4$L))', p_row, p_prefix, p_prefix || '.', p_prefix || '/');
+end
+$fn$;
+
+comment on function @extschema@.store_prefix_condition(text, text) is
+  'The SQL condition that a row is in a namespace or one below it; null for the empty prefix.';
+revoke all on function @extschema@.store_prefix_condition(text, text) from public;
+
+-- sql/store/store_put_vectors.sql
+
+-- Part of store_put: makes the vectors of items that it has just written, and so locked, exactly the given ones.
+-- Locks: the vectors of the items. Errors: LG002, LG008.
+create or replace function @extschema@.store_put_vectors(
+  p_prefixes text[],
+  p_keys text[],
+  p_values jsonb[],
+  p_vector_items integer[],
+  p_vector_fields text[],
+  p_vector_hashes bytea[],
+  p_vector_new boolean[],
+  p_vectors real[]
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_dims integer;
+  v_missing text;
+begin
+  v_dims := @extschema@.reject_store_vectors(p_values, p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new, p_vectors);
+
+  delete from @extschema@.store_vectors v
+  using unnest(p_prefixes, p_keys) i (prefix, key)
+  where v.prefix = i.prefix
+    and v.key = i.key
+    and not exists (
+      select
+      from unnest(p_vector_items, p_vector_fields) n (item, field_name)
+      where p_prefixes[n.item] = v.prefix
+        and p_keys[n.item] = v.key
+        and n.field_name = v.field_name
+        and n.item = (
+          select max(o.position)
+          from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
+          where o.prefix = v.prefix and o.key = v.key
+        )
+    );
+
+  -- A vector that is there with the same hash stays: it is that of the same text by the same embedder.
+  insert into @extschema@.store_vectors as v (prefix, key, field_name, embedding, text_hash)
+  select p_prefixes[n.item], p_keys[n.item], n.field_name, p_vectors[(n.ordinal - 1) * v_dims + 1 : n.ordinal * v_dims], n.text_hash
+  from (
+    select n.*, row_number() over (order by n.position) as ordinal
+    from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) with ordinality
+      n (item, field_name, text_hash, is_new, position)
+    where n.is_new
+  ) n
+  where not exists (
+    select
+    from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
+    where o.prefix = p_prefixes[n.item] and o.key = p_keys[n.item] and o.position > n.item
+  )
+  order by 1, 2, 3
+  on conflict (prefix, key, field_name) do update
+  set embedding = excluded.embedding, text_hash = excluded.text_hash, updated_at = now()
+  where excluded.text_hash is null or v.text_hash is distinct from excluded.text_hash;
+
+  select format('Field %L of item %L in %L.', n.field_name, p_keys[n.item], p_prefixes[n.item]) into v_missing
+  from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) n (item, field_name, text_hash, is_new)
+  where not n.is_new
+    and not exists (
+      select
+      from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
+      where o.prefix = p_prefixes[n.item] and o.key = p_keys[n.item] and o.position > n.item
+    )
+    and not exists (
+      select
+      from @extschema@.store_vectors v
+      where v.prefix = p_prefixes[n.item]
+        and v.key = p_keys[n.item]
+        and v.field_name = n.field_name
+        and v.text_hash = n.text_hash
+    )
+  limit 1;
+  if v_missing is not null then
+    raise exception using
+      errcode = 'LG008',
+      message = 'a vector to keep is not stored with that hash',
+      detail = v_missing,
+      hint = 'Embed the text and put the item again with its vector.';
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_put_vectors(text[], text[], jsonb[], integer[], text[], bytea[], boolean[], real[]) is
+  'Part of store_put: makes the vectors of items exactly the given ones.';
+revoke all on function @extschema@.store_put_vectors(text[], text[], jsonb[], integer[], text[], bytea[], boolean[], real[])
+  from public;
+
+-- sql/store/store_put.sql
+
+-- Writes items of the store and removes others, in one statement's transaction. The first four arrays are parallel, one
+-- element an item; of several for one key the last counts.
+--   p_values       null removes the item
+--   p_ttl_minutes  fractions count; null never expires
+-- The vectors of the items, one element a vector, in the order of the vectors that are new:
+--   p_vector_items   position of the item in the first arrays, from 1
+--   p_vector_fields  path of the embedded field, as LangGraph names it
+--   p_vector_hashes  hash of the text (and of what embedded it), by which a client knows it again; may be null when new
+--   p_vector_new     false keeps the stored vector of that field, whose hash has to be this one
+--   p_vectors        the new vectors, one after the other
+-- An item's vectors are afterwards exactly these. LG008 means that a vector to keep is not there with that hash: nothing is
+-- written, and the client embeds the text and tries again.
+-- Locks: the items it writes and removes. Errors: LG002, LG004, LG008.
+create or replace function @extschema@.store_put(
+  p_prefixes text[],
+  p_keys text[],
+  p_values jsonb[],
+  p_ttl_minutes double precision[],
+  p_vector_items integer[] default '{}',
+  p_vector_fields text[] default '{}',
+  p_vector_hashes bytea[] default '{}',
+  p_vector_new boolean[] default '{}',
+  p_vectors real[] default '{}'
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_has_vectors boolean := to_regclass('@extschema@.store_vectors') is not null;
+begin
+  perform @extschema@.reject_store_items(p_prefixes, p_keys, p_values, p_ttl_minutes);
+  if not v_has_vectors and cardinality(p_vector_items) > 0 then
+    perform @extschema@.reject_not_enabled('vector search', 'enable_vector_index');
+  end if;
+
+  -- Everybody locks in the order of the key, so that no two wait for each other.
+  perform
+  from @extschema@.store s
+  join unnest(p_prefixes, p_keys) i (prefix, key) on i.prefix = s.prefix and i.key = s.key
+  order by s.prefix, s.key
+  for update of s;
+
+  delete from @extschema@.store s
+  using (
+    select distinct on (i.prefix, i.key) i.prefix, i.key, i.value
+    from unnest(p_prefixes, p_keys, p_values) with ordinality i (prefix, key, value, position)
+    order by i.prefix, i.key, i.position desc
+  ) i
+  where i.value is null and s.prefix = i.prefix and s.key = i.key;
+
+  insert into @extschema@.store as s (prefix, key, value, expires_at, ttl_minutes)
+  select i.prefix, i.key, i.value, now() + i.ttl_minutes * interval '1 minute', i.ttl_minutes
+  from (
+    select distinct on (i.prefix collate "C", i.key collate "C") i.*
+    from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) with ordinality i (prefix, key, value, ttl_minutes, position)
+    order by i.prefix collate "C", i.key collate "C", i.position desc
+  ) i
+  where i.value is not null
+  order by i.prefix collate "C", i.key collate "C"
+  on conflict (prefix, key) do update
+  set value = excluded.value,
+    -- What had expired is a new item.
+    created_at = case when s.expires_at <= now() then now() else s.created_at end,
+    updated_at = now(),
+    expires_at = excluded.expires_at,
+    ttl_minutes = excluded.ttl_minutes;
+
+  if v_has_vectors then
+    perform @extschema@.store_put_vectors(p_prefixes, p_keys, p_values, p_vector_items, p_vector_fields, p_vector_hashes,
+      p_vector_new, p_vectors);
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_put(text[], text[], jsonb[], double precision[], integer[], text[], bytea[], boolean[],
+  real[]) is 'Writes items of the store with their vectors, and removes those whose value is null; the last put of a key wins.';
+revoke all on function @extschema@.store_put(text[], text[], jsonb[], double precision[], integer[], text[], bytea[], boolean[],
+  real[]) from public;
+
+-- sql/store/store_refresh.sql
+
+-- Part of store_get and store_search: gives the items that were read their full time again. Items that someone else is
+-- changing are passed over, so that a read never waits: a put sets the time itself.
+-- Locks: the items it refreshes. Errors: none.
+create or replace function @extschema@.store_refresh(p_prefixes text[], p_keys text[])
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+begin
+  with held as materialized (
+    select s.ctid
+    from @extschema@.store s
+    join unnest(p_prefixes, p_keys) i (prefix, key) on i.prefix = s.prefix and i.key = s.key
+    where s.ttl_minutes is not null
+    for no key update of s skip locked
+  )
+  update @extschema@.store s
+  set expires_at = now() + s.ttl_minutes * interval '1 minute'
+  from held h
+  where s.ctid = h.ctid;
+end
+$fn$;
+
+comment on function @extschema@.store_refresh(text[], text[]) is 'Part of reading: gives items their full time to live again.';
+revoke all on function @extschema@.store_refresh(text[], text[]) from public;
+
+-- sql/store/store_get.sql
+
+-- Reads items by key: those that are there, with their position in the arrays, from 1. What has expired is not there.
+--   p_refresh_ttl  one element an item, or a single one for all: whether its time to live begins again
+-- Where no refresh is asked for, or nothing found has a TTL, it writes nothing and works in a read-only transaction.
+-- Locks: the items it refreshes. Errors: LG002.
+create or replace function @extschema@.store_get(p_prefixes text[], p_keys text[], p_refresh_ttl boolean[])
+returns table (item_position integer, prefix text, key text, value jsonb, created_at timestamptz, updated_at timestamptz)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+as $fn$
+#variable_conflict use_column
+declare
+  v_refresh_prefixes text[];
+  v_refresh_keys text[];
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys)
+    or cardinality(p_prefixes) is distinct from cardinality(p_refresh_ttl) then
+    perform @extschema@.reject_argument('items',
+      format('There are %s prefixes, %s keys and %s refreshes.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null'), coalesce(cardinality(p_refresh_ttl)::text, 'null')),
+      'Pass arrays of one length.');
+  end if;
+  return query
+  select i.position::integer, s.prefix, s.key, s.value, s.created_at, s.updated_at
+  from unnest(p_prefixes, p_keys) with ordinality i (prefix, key, position)
+  join @extschema@.store s on s.prefix = i.prefix and s.key = i.key
+  where s.expires_at is null or s.expires_at > now()
+  order by i.position;
+
+  if true = any (p_refresh_ttl) then
+    select array_agg(s.prefix), array_agg(s.key) into v_refresh_prefixes, v_refresh_keys
+    from unnest(p_prefixes, p_keys, p_refresh_ttl) i (prefix, key, refresh)
+    join @extschema@.store s on s.prefix = i.prefix and s.key = i.key
+    where i.refresh and s.ttl_minutes is not null and s.expires_at > now();
+    if v_refresh_keys is not null then
+      perform @extschema@.store_refresh(v_refresh_prefixes, v_refresh_keys);
+    end if;
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_get(text[], text[], boolean[]) is
+  'Reads items of the store by key; expired ones are absent; refreshes the TTL where asked.';
+revoke all on function @extschema@.store_get(text[], text[], boolean[]) from public;
+
+-- sql/store/store_set_local.sql
+
+-- Part of store_search: sets settings until the end of the transaction and gives what they were, so that a second call puts
+-- them back. null is the default of a setting. What an error interrupts is undone with the transaction or the savepoint.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_set_local(p_names text[], p_values text[])
+returns text[]
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_before text[];
+begin
+  for i in 1 .. coalesce(cardinality(p_names), 0) loop
+    -- null where the library that has the setting is not loaded yet.
+    v_before[i] := current_setting(p_names[i], true);
+    perform set_config(p_names[i], p_values[i], true);
+  end loop;
+  return v_before;
+end
+$fn$;
+
+comment on function @extschema@.store_set_local(text[], text[]) is
+  'Part of store_search: sets settings for the transaction and gives what they were, to put them back.';
+revoke all on function @extschema@.store_set_local(text[], text[]) from public;
+
 -- sql/store/store_sweep.sql
 
 -- Removes up to so many items of the store that have expired, the longest expired first, and says how many. Items that
@@ -5262,6 +6228,661 @@ $fn$;
 comment on procedure @extschema@.sweep(integer, interval) is
   'Removes expired store items, idle threads and what retention policies condemn; in batches, each committed.';
 revoke all on procedure @extschema@.sweep(integer, interval) from public;
+
+-- sql/store/store_text_matches.sql
+
+-- Part of store_search: the items that match a text, ranked from 1. One of its words is enough, more of them rank higher.
+-- Locks: none. Errors: LG004.
+create or replace function @extschema@.store_text_matches(p_conditions text, p_query text, p_limit bigint)
+returns table (rank bigint, prefix text, key text, score double precision)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_config regconfig := (select i.text_config::regconfig from @extschema@.store_info() i);
+  v_query tsquery;
+begin
+  if v_config is null then
+    perform @extschema@.reject_not_enabled('text search', 'enable_text_index');
+  end if;
+  select string_agg('''' || replace(replace(l.lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery into v_query
+  from unnest(to_tsvector(v_config, p_query)) l;
+  return query execute format($sql$
+    select row_number() over (order by c.score desc, c.prefix, c.key), c.prefix, c.key, c.score
+    from (
+      select s.prefix, s.key, ts_rank(s.text_search, $1, 1)::double precision as score
+      from @extschema@.store s
+      where s.text_search @@ $1 and %s
+    ) c
+    order by c.score desc, c.prefix, c.key
+    limit $2
+    $sql$, p_conditions)
+  using v_query, p_limit;
+end
+$fn$;
+
+comment on function @extschema@.store_text_matches(text, text, bigint) is
+  'Part of store_search: the items that match a text, best first.';
+revoke all on function @extschema@.store_text_matches(text, text, bigint) from public;
+
+-- sql/store/store_text_paths.sql
+
+-- Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for "$", the whole value.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_text_paths(p_fields text[])
+returns jsonpath[]
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_field text;
+begin
+  if p_fields is null or cardinality(p_fields) = 0 then
+    perform @extschema@.reject_argument('fields', 'There are none.', 'Pass the paths of the texts, or {$} for the whole value.');
+  end if;
+  foreach v_field in array p_fields loop
+    -- Names, "*" and [subscripts], joined by dots.
+    if v_field is null or v_field !~ '^(\$|[^].[{}*$]+(\[(-?\d{1,9}|\*)\])*|\*)(\.([^].[{}*]+(\[(-?\d{1,9}|\*)\])*|\*))*$'
+      or v_field ~ '^\$.' then
+      perform @extschema@.reject_argument('field', format('%L is not a path.', v_field),
+        'Write paths as a.b, list[0], list[-1], list[*] or *, each as a field of its own; $ is the whole value.');
+    end if;
+  end loop;
+  if '$' = any (p_fields) then
+    return '{}';
+  end if;
+  return array(
+    select ('lax $' || (
+      select string_agg(case p.part[1] when '*' then '.*' else '.' || to_json(p.part[1])::text end
+        || regexp_replace(p.part[2], '\[-(\d+)\]', '[last - \1 + 1]', 'g'), '' order by p.position)
+      from regexp_matches(f.field, '([^].[]+)((?:\[[^]]*\])*)', 'g') with ordinality p (part, position)
+    ))::jsonpath
+    from unnest(p_fields) with ordinality f (field, position)
+    order by f.position
+  );
+end
+$fn$;
+
+comment on function @extschema@.store_text_paths(text[]) is
+  'Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for the whole value.';
+revoke all on function @extschema@.store_text_paths(text[]) from public;
+
+-- sql/store/enable_text_index.sql
+
+-- Makes the column and the index by which store_search searches text. Called again with the same arguments it changes
+-- nothing; with others it is LG002.
+--   p_config  a text search configuration: 'simple' takes words as they are, 'english' knows its endings and stop words
+--   p_fields  paths of the texts as LangGraph writes them (a.b, list[0], list[-1], list[*], *); $ is every text and number
+-- Locks: all access to store, while every item is written again. Errors: LG002.
+create or replace function @extschema@.enable_text_index(p_config text default 'simple', p_fields text[] default '{$}')
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_is record;
+  v_paths jsonpath[] := @extschema@.store_text_paths(p_fields);
+  v_config text;
+begin
+  select format('%I.%I', n.nspname, c.cfgname) into v_config
+  from pg_catalog.pg_ts_config c
+  join pg_catalog.pg_namespace n on n.oid = c.cfgnamespace
+  where p_config in (c.cfgname, n.nspname || '.' || c.cfgname, format('%I.%I', n.nspname, c.cfgname))
+  order by n.nspname <> 'pg_catalog', n.nspname
+  limit 1;
+  if v_config is null then
+    perform @extschema@.reject_argument('text search configuration', format('%L does not exist.', p_config),
+      'Pass the name of one of pg_ts_config, such as simple or english.');
+  end if;
+  select * into v_is from @extschema@.store_info();
+  if v_is.text_config is not null then
+    if v_is.text_config <> v_config or v_is.text_fields <> p_fields then
+      perform @extschema@.reject_argument('text index',
+        format('There is one already: configuration %s, fields %s.', v_is.text_config, v_is.text_fields),
+        'To change it, drop the column text_search of the table store and call this again.');
+    end if;
+    return;
+  end if;
+  execute format('alter table @extschema@.store add column text_search tsvector '
+    'generated always as (@extschema@.store_text_search(%L::regconfig, value, %L::jsonpath[])) stored', v_config, v_paths);
+  create index store_text_search_idx on @extschema@.store using gin (text_search);
+  comment on column @extschema@.store.text_search is 'The words of the item for the text search of store_search.';
+  comment on index @extschema@.store_text_search_idx is 'The text search of store_search.';
+  insert into @extschema@.settings (key, value)
+  values ('text_index', jsonb_build_object('config', v_config, 'fields', p_fields))
+  on conflict (key) do update set value = excluded.value, updated_at = now();
+end
+$fn$;
+
+comment on function @extschema@.enable_text_index(text, text[]) is
+  'Makes the column and the index by which store_search searches text.';
+revoke all on function @extschema@.enable_text_index(text, text[]) from public;
+
+-- sql/store/store_timestamp.sql
+
+-- Reads an ISO 8601 timestamp or date, as Python's isoformat and JavaScript's toISOString write them; without an offset it is
+-- UTC. Anything else, such as the 30th of February, is null: stored text must never make a search fail.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_timestamp(p_text text)
+returns timestamptz
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+declare
+  v_parts text[];
+  v_year integer;
+  v_month integer;
+  v_day integer;
+  v_offset interval;
+begin
+  -- Most text is no timestamp, and this is much cheaper than the whole pattern.
+  if p_text !~ '^\d{4}-\d\d-\d\d' then
+    return null;
+  end if;
+  v_parts := regexp_match(p_text, '^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])'
+    || '(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,9})?))?(?:Z|z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$');
+  if v_parts is null then
+    return null;
+  end if;
+  v_year := v_parts[1];
+  v_month := v_parts[2];
+  v_day := v_parts[3];
+  if v_year = 0 or (v_day > 28 and v_day > extract(day from make_date(v_year, v_month, 1) + interval '1 month - 1 day')) then
+    return null;
+  end if;
+  v_offset := make_interval(hours => coalesce(v_parts[8], '0')::integer, mins => coalesce(v_parts[9], '0')::integer);
+  return make_timestamptz(v_year, v_month, v_day, coalesce(v_parts[4], '0')::integer, coalesce(v_parts[5], '0')::integer,
+      coalesce(replace(v_parts[6], ',', '.'), '0')::double precision, 'UTC')
+    - case v_parts[7] when '-' then -v_offset else v_offset end;
+end
+$fn$;
+
+comment on function @extschema@.store_timestamp(text) is 'Reads an ISO 8601 timestamp; null for any other text.';
+revoke all on function @extschema@.store_timestamp(text) from public;
+
+-- sql/store/store_filter_comparison.sql
+
+-- One comparison of a filter as an SQL condition on the value of row "s"; see store_filter_condition.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_filter_comparison(p_path text, p_operator text, p_operand jsonb)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_value text;
+  v_compare text;
+  v_text text := p_operand #>> '{}';
+begin
+  v_value := format('s.value -> %L', p_path);
+  if position('.' in p_path) > 0 then
+    v_value := format('coalesce(%s, s.value #> %L)', v_value, string_to_array(p_path, '.'));
+  end if;
+  case p_operator
+    when '$eq' then
+      if jsonb_typeof(p_operand) = 'null' then
+        return format('coalesce(%s, ''null'') = ''null''', v_value);
+      end if;
+      return format('%s = %L', v_value, p_operand);
+    when '$ne' then
+      return format('coalesce(%s, ''null'') <> %L', v_value, p_operand);
+    when '$in', '$nin' then
+      if jsonb_typeof(p_operand) <> 'array' then
+        perform @extschema@.reject_argument('filter',
+          format('The operand of %s under %L is not an array: %s.', p_operator, p_path, left(p_operand::text, 100)),
+          format('Pass {"%s": [value, ...]}.', p_operator));
+      end if;
+      return format('%scoalesce(%s, ''null'') = any (%L::jsonb[])', case p_operator when '$nin' then 'not ' else '' end, v_value,
+        array(select e.value from jsonb_array_elements(p_operand) e));
+    when '$exists' then
+      if jsonb_typeof(p_operand) <> 'boolean' then
+        perform @extschema@.reject_argument('filter',
+          format('The operand of $exists under %L is not true or false: %s.', p_path, left(p_operand::text, 100)),
+          'Pass {"$exists": true} or {"$exists": false}.');
+      end if;
+      return format('(%s) is %s null', v_value, case when p_operand::boolean then 'not' else '' end);
+    when '$gt', '$gte', '$lt', '$lte' then
+      v_compare := case p_operator when '$gt' then '>' when '$gte' then '>=' when '$lt' then '<' else '<=' end;
+    else
+      perform @extschema@.reject_argument('filter', format('Unknown operator %L under %L.', p_operator, p_path),
+        'The operators are $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin and $exists.');
+  end case;
+  case jsonb_typeof(p_operand)
+    when 'number', 'boolean' then
+      return format('(jsonb_typeof(%s) = %L and %s %s %L)', v_value, jsonb_typeof(p_operand), v_value, v_compare, p_operand);
+    when 'string' then
+      if @extschema@.store_timestamp(v_text) is null then
+        return format('(jsonb_typeof(%s) = ''string'' and (%s) #>> ''{}'' %s %L collate "C")', v_value, v_value, v_compare, v_text);
+      end if;
+      return format('(jsonb_typeof(%1$s) = ''string'' and coalesce(@extschema@.store_timestamp((%1$s) #>> ''{}'') %2$s %3$L, '
+        '(%1$s) #>> ''{}'' %2$s %4$L collate "C"))', v_value, v_compare, @extschema@.store_timestamp(v_text)::text, v_text);
+    else
+      return 'false';
+  end case;
+end
+$fn$;
+
+comment on function @extschema@.store_filter_comparison(text, text, jsonb) is
+  'One comparison of a filter of store_search as an SQL condition on the value of row s.';
+revoke all on function @extschema@.store_filter_comparison(text, text, jsonb) from public;
+
+-- sql/store/store_filter_condition.sql
+
+-- Makes a filter of store_search an SQL condition on the value of "s", a row of store; null for one that keeps everything.
+-- A filter is an object of {path: condition}, all of which have to hold. A condition is
+--   a value          the item's value there equals it, as jsonb
+--   {"$op": operand} with one operator or more, all of which have to hold:
+--     $eq, $ne             equal or not, as jsonb: 1 equals 1.0; what is missing equals null
+--     $in, $nin            equal to one of an array or to none
+--     $gt $gte $lt $lte    numbers as numbers; strings by byte, or in time when both are ISO 8601 timestamps; false before true.
+--                          Values of two kinds, and what is missing, are in no order: no such comparison holds
+--     $exists              whether the path is there, be it null
+-- $ne and $nin are exactly what $eq and $in are not, so they keep items that lack the path. A path is a key, or keys and array
+-- positions joined by "."; where an item has the whole path as a key, that counts.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_filter_condition(p_filter jsonb)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_conditions text[] := '{}';
+  v_path text;
+  v_condition jsonb;
+  v_operator text;
+  v_operand jsonb;
+begin
+  if p_filter is null or jsonb_typeof(p_filter) = 'null' then
+    return null;
+  end if;
+  if jsonb_typeof(p_filter) <> 'object' then
+    perform @extschema@.reject_argument('filter', format('It is not a JSON object: %s.', left(p_filter::text, 100)),
+      'Pass {"path": value} or {"path": {"$gt": value}}.');
+  end if;
+  for v_path, v_condition in select e.key, e.value from jsonb_each(p_filter) e loop
+    if v_path like '$%' then
+      perform @extschema@.reject_argument('filter', format('%L stands where a path is expected.', v_path),
+        'Operators stand under a path, as in {"path": {"$gt": 1}}; all conditions have to hold, there is no $and, $or or $not.');
+    end if;
+    if jsonb_typeof(v_condition) <> 'object' or not jsonb_path_exists(v_condition, '$.keyvalue() ? (@.key starts with "$")') then
+      if jsonb_path_exists(v_condition, '$.** ? (@.type() == "object").keyvalue() ? (@.key starts with "$")') then
+        perform @extschema@.reject_argument('filter',
+          format('Under %L an operator stands inside a value: %s.', v_path, left(v_condition::text, 100)),
+          'Write the path with dots, as in {"a.b": {"$gt": 1}}; {"$eq": value} compares with a value as it is.');
+      end if;
+      v_condition := jsonb_build_object('$eq', v_condition);
+    end if;
+    for v_operator, v_operand in select e.key, e.value from jsonb_each(v_condition) e loop
+      v_conditions := v_conditions || @extschema@.store_filter_comparison(v_path, v_operator, v_operand);
+    end loop;
+  end loop;
+  return nullif(array_to_string(v_conditions, ' and '), '');
+end
+$fn$;
+
+comment on function @extschema@.store_filter_condition(jsonb) is
+  'Makes a filter of store_search an SQL condition on the value of row s; null for one that keeps everything.';
+revoke all on function @extschema@.store_filter_condition(jsonb) from public;
+
+-- sql/store/store_unchanged.sql
+
+-- Says which texts need no embedding, because a vector is stored for that field of that item with that hash: their
+-- positions in the arrays, from 1. Expired items count as absent.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_unchanged(p_prefixes text[], p_keys text[], p_fields text[], p_hashes bytea[])
+returns table (item_position integer)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+as $fn$
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys)
+    or cardinality(p_prefixes) is distinct from cardinality(p_fields)
+    or cardinality(p_prefixes) is distinct from cardinality(p_hashes) then
+    perform @extschema@.reject_argument('texts',
+      format('There are %s prefixes, %s keys, %s fields and %s hashes.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null'), coalesce(cardinality(p_fields)::text, 'null'),
+        coalesce(cardinality(p_hashes)::text, 'null')),
+      'Pass arrays of one length, one element a text.');
+  end if;
+  if to_regclass('@extschema@.store_vectors') is null then
+    return;
+  end if;
+  return query
+  select t.position::integer
+  from unnest(p_prefixes, p_keys, p_fields, p_hashes) with ordinality t (prefix, key, field_name, text_hash, position)
+  join @extschema@.store_vectors v
+    on v.prefix = t.prefix and v.key = t.key and v.field_name = t.field_name and v.text_hash = t.text_hash
+  join @extschema@.store s on s.prefix = t.prefix and s.key = t.key and (s.expires_at is null or s.expires_at > now())
+  order by t.position;
+end
+$fn$;
+
+comment on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) is
+  'Positions of the texts whose vector is stored with that hash and so need not be embedded again.';
+revoke all on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) from public;
+
+-- sql/store/store_vector_scan.sql
+
+-- Part of store_search: the items nearest to a vector, found from the nearest vectors on, whose items are looked at until
+-- enough match. No rows where that gives no answer: too few of the nearest match, or more are equally near than it looked at.
+--   p_filter      condition on row "s" of store, or null
+--   p_distance    of row "v" of store_vectors to $1, as the index orders it
+--   p_method      of the index to follow; null measures every vector of the namespace instead
+--   p_candidates  how many vectors of matching items make it sure
+--   p_reach       how many vectors of the index it looks at before it gives up
+--   p_horizon     distance from which on the index does not have everything
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_vector_scan(
+  p_prefix text,
+  p_filter text,
+  p_distance text,
+  p_query real[],
+  p_limit bigint,
+  p_method text,
+  p_candidates bigint,
+  p_reach bigint,
+  p_horizon double precision
+)
+returns table (prefix text, key text, distance double precision)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+declare
+  v_namespace text := coalesce(@extschema@.store_prefix_condition('v', p_prefix), 'true');
+  v_item text := case when p_filter is not null then format('cross join lateral (select from @extschema@.store s '
+    'where s.prefix = v.prefix and s.key = v.key and %s limit 1) s', p_filter) end;
+  v_nearest text;
+  v_names text[];
+  v_values text[];
+  v_prefixes text[];
+  v_keys text[];
+  v_distances double precision[];
+  v_farthest double precision;
+  v_exhausted boolean;
+begin
+  if p_method is null then
+    v_nearest := format('select v.prefix, v.key, %s as distance from @extschema@.store_vectors v where %s order by 3 limit $2',
+      p_distance, v_namespace);
+  else
+    v_nearest := format('select v.prefix, v.key, v.distance from (select v.prefix, v.key, %1$s as distance '
+      'from @extschema@.store_vectors v order by %1$s limit $3) v %2$s where %3$s limit $2', p_distance, v_item, v_namespace);
+    v_names := array['enable_seqscan', 'enable_sort', p_method || '.iterative_scan'];
+    v_values := array['off', 'off', 'relaxed_order'];
+    if p_method = 'hnsw' then
+      v_names := v_names || array['hnsw.ef_search', 'hnsw.max_scan_tuples'];
+      v_values := v_values || array[
+        least(greatest(80, 4 * p_candidates, current_setting('hnsw.ef_search', true)::integer), 1000)::text, (100 * p_reach)::text];
+    else
+      v_names := v_names || array['ivfflat.probes'];
+      v_values := v_values || array[greatest(10, current_setting('ivfflat.probes', true)::integer)::text];
+    end if;
+    v_values := @extschema@.store_set_local(v_names, v_values);
+  end if;
+  execute format('select array_agg(n.prefix), array_agg(n.key), array_agg(n.distance), max(n.distance), count(*) < $2 from (%s) n', v_nearest)
+  into v_prefixes, v_keys, v_distances, v_farthest, v_exhausted
+  using p_query, p_candidates, p_reach;
+  perform @extschema@.store_set_local(v_names, v_values);
+
+  select array_agg(c.prefix order by c.position), array_agg(c.key order by c.position), array_agg(c.distance order by c.position)
+  into v_prefixes, v_keys, v_distances
+  from (
+    select n.prefix, n.key, min(n.distance) as distance, row_number() over (order by min(n.distance), n.prefix, n.key) as position
+    from unnest(v_prefixes, v_keys, v_distances) n (prefix, key, distance)
+    join @extschema@.store s on s.prefix = n.prefix and s.key = n.key
+    where s.expires_at is null or s.expires_at > now()
+    group by n.prefix, n.key
+    order by position
+    limit p_limit
+  ) c;
+  if v_exhausted and p_method is null
+    or cardinality(v_keys) = p_limit and v_distances[p_limit] < v_farthest and v_distances[p_limit] < p_horizon
+  then
+    return query select * from unnest(v_prefixes, v_keys, v_distances);
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision) is
+  'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
+revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision)
+  from public;
+
+-- sql/store/store_vector_matches.sql
+
+-- Part of store_search: the items nearest to a vector, each by its best vector, ranked from 1.
+-- A namespace so small that measuring all its vectors costs no more than following the index is searched exactly. So is one
+-- in which the index does not find enough soon: then few items near the query match, and of what is farther off an index
+-- misses more and more.
+--   p_filter     condition on row "s" of store, or null
+--   p_narrowing  what contains everything that it keeps, as a condition that an index may serve, or null
+-- Locks: none. Errors: LG002, LG004.
+create or replace function @extschema@.store_vector_matches(
+  p_prefix text,
+  p_filter text,
+  p_narrowing text,
+  p_query real[],
+  p_limit bigint
+)
+returns table (rank bigint, prefix text, key text, score double precision)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_index record;
+  v_cosine boolean;
+  v_exact text;     -- distance of row "v" of store_vectors to $1
+  v_indexed text;   -- the same as the index orders it
+  v_candidates bigint;
+  v_small boolean;
+begin
+  select i.*, case when c.reltuples < 0 then pg_relation_size(c.oid) / 2048 else c.reltuples end as vectors,
+    case when t.reltuples > 0 and c.reltuples > t.reltuples then c.reltuples / t.reltuples else 1 end as vectors_per_item
+  into v_index
+  from @extschema@.store_info() i
+  left join pg_catalog.pg_class c on c.oid = to_regclass('@extschema@.store_vectors')
+  left join pg_catalog.pg_class t on t.oid = '@extschema@.store'::regclass;
+  perform @extschema@.reject_query_vector(p_query, v_index.dims);
+  v_cosine := v_index.distance = 'cosine';
+  v_indexed := format('v.embedding operator(%1$I.%2$s) $1::%1$I.%3$I', v_index.vector_schema,
+    case v_index.distance when 'cosine' then '<=>' when 'l2' then '<->' else '<#>' end, v_index.vector_type);
+  -- The cosine distance of a vector of zeros is NaN, which is no number to return: it is as near as a right angle. No index
+  -- has such vectors.
+  v_exact := case when v_cosine then format('coalesce(nullif(%s, ''NaN''), 1)', v_indexed) else format('0 + (%s)', v_indexed) end;
+
+  -- More than asked for, since an iterative scan finds its later batches only nearly in order.
+  v_candidates := ceil(greatest(2 * p_limit, p_limit + 10) * v_index.vectors_per_item);
+  v_small := v_index.method = 'flat' or v_candidates > 250
+    or string_to_array(v_index.vector_version, '.')::integer[] < '{0,8}'
+    or not @extschema@.store_has_more_than(p_prefix, sqrt(4 * p_limit * v_index.vectors)::bigint);
+  if not v_small or p_filter is null then
+    return query
+    select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
+      case when v_cosine then 1 - c.distance else -c.distance end
+    from @extschema@.store_vector_scan(p_prefix, p_filter,
+      case when v_small then v_exact else v_indexed end, p_query, p_limit, case when not v_small then v_index.method end, v_candidates,
+      greatest(200, 4 * v_candidates, least(v_index.vectors / 500, 20000))::bigint,
+      case when v_cosine and not v_small then 1 else double precision 'infinity' end) c;
+    if found then
+      return;
+    end if;
+  end if;
+
+  return query execute format($sql$
+    select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
+      case when $3 then 1 - c.distance else -c.distance end
+    from (
+      select s.prefix, s.key, (
+        select min(%s) from @extschema@.store_vectors v where v.prefix = s.prefix and v.key = s.key
+      ) as distance
+      from @extschema@.store s
+      where %s
+      order by distance, s.prefix, s.key
+      limit $2
+    ) c
+    where c.distance is not null
+    $sql$, v_exact, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
+      p_filter, case when not v_small then p_narrowing end))
+  using p_query, p_limit, v_cosine;
+end
+$fn$;
+
+comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is
+  'Part of store_search: the items nearest to a vector, each by its best vector.';
+revoke all on function @extschema@.store_vector_matches(text, text, text, real[], bigint) from public;
+
+-- sql/store/store_search.sql
+
+-- Searches the items of a namespace and those below it, best first; ties go by prefix and key.
+--   p_prefix        labels joined by "."; whole labels match; '' is everything
+--   p_filter        see store_filter_condition
+--   p_query_vector  of the dimensions of the vector index; p_query_text in plain words
+--   p_mode          'vector', 'text', 'hybrid' (reciprocal rank fusion of both) or 'none' (most recently updated first); null
+--                   goes by which queries are there
+--   score           the higher the better: cosine similarity, inner product or minus the distance; rank of text; null without query
+-- Locks: the items whose TTL it refreshes. Errors: LG002, LG004.
+create or replace function @extschema@.store_search(
+  p_prefix text,
+  p_filter jsonb default null,
+  p_limit integer default 10,
+  p_offset integer default 0,
+  p_refresh_ttl boolean default true,
+  p_query_vector real[] default null,
+  p_query_text text default null,
+  p_mode text default null
+)
+returns table (prefix text, key text, value jsonb, created_at timestamptz, updated_at timestamptz, score double precision)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_mode text := coalesce(p_mode, case
+    when p_query_vector is not null and p_query_text is not null then 'hybrid'
+    when p_query_vector is not null then 'vector'
+    when p_query_text is not null then 'text'
+    else 'none' end);
+  v_filter text := @extschema@.store_filter_condition(p_filter);
+  v_narrowing text := @extschema@.store_filter_narrowing(p_filter);
+  v_conditions text;
+  v_prefixes text[];
+  v_keys text[];
+  v_scores double precision[];
+  v_expiring boolean;
+begin
+  if p_prefix is null or p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_refresh_ttl is null then
+    perform @extschema@.reject_argument('search',
+      format('prefix %L, limit %L, offset %L, refresh_ttl %L.', p_prefix, p_limit, p_offset, p_refresh_ttl),
+      'None may be null; the prefix of everything is empty; limit and offset are not negative.');
+  end if;
+  if v_mode not in ('vector', 'text', 'hybrid', 'none') or (v_mode in ('vector', 'hybrid') and p_query_vector is null)
+    or (v_mode in ('text', 'hybrid') and p_query_text is null) then
+    perform @extschema@.reject_argument('mode', format('Mode %L with %s query vector and %s query text.', v_mode,
+        case when p_query_vector is null then 'no' else 'a' end, case when p_query_text is null then 'no' else 'a' end),
+      'Mode is vector, text, hybrid or none; vector and hybrid need a query vector, text and hybrid a query text.');
+  end if;
+  v_conditions := concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
+    @extschema@.store_prefix_condition('s', p_prefix), v_filter);
+
+  case v_mode
+    when 'none' then
+      -- Planning with it costs more than a small namespace does.
+      if v_narrowing is not null and @extschema@.store_has_more_than(p_prefix, 1000) then
+        v_conditions := v_conditions || ' and ' || v_narrowing;
+      end if;
+      execute format($sql$
+        select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
+        from (
+          select s.prefix, s.key
+          from @extschema@.store s
+          where %s
+          order by s.updated_at desc, s.prefix, s.key
+          limit $1 offset $2
+        ) c
+        $sql$, v_conditions)
+      into v_prefixes, v_keys, v_scores
+      using p_limit, p_offset;
+    when 'hybrid' then
+      select array_agg(c.prefix order by c.position), array_agg(c.key order by c.position), array_agg(c.score order by c.position)
+      into v_prefixes, v_keys, v_scores
+      from (
+        select c.prefix, c.key, sum(1.0 / (60 + c.rank))::double precision as score,
+          row_number() over (order by sum(1.0 / (60 + c.rank)) desc, c.prefix, c.key) as position
+        from (
+          select v.prefix, v.key, v.rank
+          from @extschema@.store_vector_matches(p_prefix, v_filter, v_narrowing, p_query_vector, greatest(2 * (p_limit::bigint + p_offset), 50)) v
+          union all
+          select t.prefix, t.key, t.rank
+          from @extschema@.store_text_matches(v_conditions, p_query_text, greatest(2 * (p_limit::bigint + p_offset), 50)) t
+        ) c
+        group by c.prefix, c.key
+        order by position
+        limit p_limit offset p_offset
+      ) c;
+    when 'vector' then
+      select array_agg(c.prefix order by c.rank), array_agg(c.key order by c.rank), array_agg(c.score order by c.rank)
+      into v_prefixes, v_keys, v_scores
+      from @extschema@.store_vector_matches(p_prefix, v_filter, v_narrowing, p_query_vector, p_limit::bigint + p_offset) c
+      where c.rank > p_offset;
+    else
+      select array_agg(c.prefix order by c.rank), array_agg(c.key order by c.rank), array_agg(c.score order by c.rank)
+      into v_prefixes, v_keys, v_scores
+      from @extschema@.store_text_matches(v_conditions, p_query_text, p_limit::bigint + p_offset) c
+      where c.rank > p_offset;
+  end case;
+
+  return query
+  select s.prefix, s.key, s.value, s.created_at, s.updated_at, c.score
+  from unnest(v_prefixes, v_keys, v_scores) with ordinality c (prefix, key, score, position)
+  join @extschema@.store s on s.prefix = c.prefix and s.key = c.key
+  order by c.position;
+  if p_refresh_ttl then
+    select bool_or(s.ttl_minutes is not null) into v_expiring
+    from unnest(v_prefixes, v_keys) c (prefix, key)
+    join @extschema@.store s on s.prefix = c.prefix and s.key = c.key;
+    if v_expiring then
+      perform @extschema@.store_refresh(v_prefixes, v_keys);
+    end if;
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) is
+  'Searches a namespace and those below it by filter and by vector, text, both or time of update, best first.';
+revoke all on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) from public;
 
 -- sql/analytics/is_message.sql
 

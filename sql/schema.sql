@@ -304,6 +304,20 @@ set search_path = ""
 as md5 f64414b9e135ad054f4cade5c8640a47;
 comment on function @extschema@.enable_tenancy(text, text) is 'Divides the schema between tenants by row-level security, told apart by role or by the setting langgraph.tenant.';
 
+create function @extschema@.enable_text_index(p_config text DEFAULT 'simple'::text, p_fields text[] DEFAULT '{$}'::text[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 191e739ad4f7279e8acf5498023ce4ee;
+comment on function @extschema@.enable_text_index(text, text[]) is 'Makes the column and the index by which store_search searches text.';
+
+create function @extschema@.enable_vector_index(p_dims integer, p_vector_type text DEFAULT 'vector'::text, p_distance text DEFAULT 'cosine'::text, p_method text DEFAULT 'hnsw'::text, p_options jsonb DEFAULT '{}'::jsonb)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 539a028af04bd9f77058ea4e834dd782;
+comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is 'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
+
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
 returns text
 language plpgsql volatile parallel unsafe security invoker cost 100
@@ -651,12 +665,44 @@ set search_path = ""
 as md5 7d002854e77fa81e0bbaf8505ec4fdf9;
 comment on function @extschema@.reject_missing_checkpoint(text, text, text) is 'Raises LG001: the checkpoint does not exist.';
 
+create function @extschema@.reject_not_enabled(p_feature text, p_function text)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 9f859a284858967a60d83788226e57e9;
+comment on function @extschema@.reject_not_enabled(text, text) is 'Raises LG004: the feature is not enabled in this schema.';
+
+create function @extschema@.reject_query_vector(p_query real[], p_dims integer)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 b1594ed34961e908d4891ec895577974;
+comment on function @extschema@.reject_query_vector(real[], integer) is 'Raises LG002 for a query vector that does not fit the vector index, LG004 where there is none.';
+
+create function @extschema@.reject_store_items(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[])
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 43c5d887e4233fc39a58300467bd0172;
+comment on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) is 'Raises LG002 for the first item that cannot be put.';
+
+create function @extschema@.reject_store_vectors(p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])
+returns integer
+language plpgsql stable parallel safe security invoker cost 100
+as md5 85ca9c7da6be41b9c18caf041871ca09;
+comment on function @extschema@.reject_store_vectors(jsonb[], integer[], text[], bytea[], boolean[], real[]) is 'Raises LG002 for vectors that cannot be put; gives the dimensions of the vector index.';
+
 create function @extschema@.reject_truncated(p_length integer, p_at integer)
 returns void
 language plpgsql immutable parallel safe security invoker cost 100
 set search_path = ""
 as md5 6594e57e41dfb1a0d45b4e9be8dfba78;
 comment on function @extschema@.reject_truncated(integer, integer) is 'Raises LG006: MessagePack ends too early.';
+
+create function @extschema@.reject_vector_index(p_dims integer, p_vector_type text, p_distance text, p_method text, p_options jsonb)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 a637637bc7a37e590b1453a5f4657539;
+comment on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) is 'Raises LG002 for arguments of enable_vector_index that make no index.';
 
 create function @extschema@.reject_version_collision(p_thread_id text, p_checkpoint_ns text, p_channels text[], p_versions text[], p_types text[], p_blobs bytea[])
 returns void
@@ -756,12 +802,158 @@ set search_path = ""
 as md5 9a3c6e8970051ffa6bdc52fafcfd711d;
 comment on function @extschema@.state_values(text, text, text, jsonb, jsonb, jsonb) is 'The decoded values of all channels at a checkpoint as one object, delta channels rebuilt.';
 
+create function @extschema@.store_delete(p_prefixes text[], p_keys text[])
+returns bigint
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 7f04bed0fe41f554bffa1637c697d94d;
+comment on function @extschema@.store_delete(text[], text[]) is 'Removes items of the store by key; says how many.';
+
+create function @extschema@.store_filter_comparison(p_path text, p_operator text, p_operand jsonb)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 f38819915c509dc810c77c145613779a;
+comment on function @extschema@.store_filter_comparison(text, text, jsonb) is 'One comparison of a filter of store_search as an SQL condition on the value of row s.';
+
+create function @extschema@.store_filter_condition(p_filter jsonb)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 314dda10263a005f747dfaf341771f5b;
+comment on function @extschema@.store_filter_condition(jsonb) is 'Makes a filter of store_search an SQL condition on the value of row s; null for one that keeps everything.';
+
+create function @extschema@.store_filter_narrowing(p_filter jsonb)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 52aa1517512deafa183de78909003215;
+comment on function @extschema@.store_filter_narrowing(jsonb) is 'Part of store_search: the equalities of a filter as one containment, or null.';
+
+create function @extschema@.store_get(p_prefixes text[], p_keys text[], p_refresh_ttl boolean[])
+returns TABLE(item_position integer, prefix text, key text, value jsonb, created_at timestamp with time zone, updated_at timestamp with time zone)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+as md5 16ba0f5158c5722b0cff2b150cfa0b89;
+comment on function @extschema@.store_get(text[], text[], boolean[]) is 'Reads items of the store by key; expired ones are absent; refreshes the TTL where asked.';
+
+create function @extschema@.store_has_more_than(p_prefix text, p_items bigint)
+returns boolean
+language plpgsql stable parallel safe security invoker cost 100
+as md5 421a6cd0132e111b6a1e2ddf0858f873;
+comment on function @extschema@.store_has_more_than(text, bigint) is 'Part of store_search: whether a namespace and those below it have more than so many items.';
+
+create function @extschema@.store_info()
+returns TABLE(dims integer, vector_type text, distance text, method text, options text[], text_config text, text_fields text[], vector_schema text, vector_version text)
+language plpgsql stable parallel safe security invoker cost 100 rows 1
+as md5 592ae5dece8969b12decae1d1bf275c0;
+comment on function @extschema@.store_info() is 'Dimensions, type, distance and method of the vector index, configuration and fields of the text index; one row.';
+
+create function @extschema@.store_list_namespaces(p_match_types text[] DEFAULT '{}'::text[], p_match_paths text[] DEFAULT '{}'::text[], p_max_depth integer DEFAULT NULL::integer, p_limit integer DEFAULT 100, p_offset integer DEFAULT 0)
+returns TABLE(namespace text)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+set jit=off
+as md5 0f60bd0f4bfb52dfd56d9af32730a0b7;
+comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is 'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
+
+create function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])
+returns TABLE(patterns text[], root text, decisive integer)
+language plpgsql immutable parallel safe security invoker cost 100 rows 1
+as md5 9385d5465f9209918c1030b9f43a2601;
+comment on function @extschema@.store_namespace_patterns(text[], text[]) is 'Part of store_list_namespaces: its conditions as regular expressions, and the labels that all matches begin with.';
+
+create function @extschema@.store_prefix_condition(p_row text, p_prefix text)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 67095bbcf10df5b81aeb40d12a17c579;
+comment on function @extschema@.store_prefix_condition(text, text) is 'The SQL condition that a row is in a namespace or one below it; null for the empty prefix.';
+
+create function @extschema@.store_put(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[], p_vector_items integer[] DEFAULT '{}'::integer[], p_vector_fields text[] DEFAULT '{}'::text[], p_vector_hashes bytea[] DEFAULT '{}'::bytea[], p_vector_new boolean[] DEFAULT '{}'::boolean[], p_vectors real[] DEFAULT '{}'::real[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 0105ab23f7d1c714a17e68244be4cd73;
+comment on function @extschema@.store_put(text[], text[], jsonb[], double precision[], integer[], text[], bytea[], boolean[], real[]) is 'Writes items of the store with their vectors, and removes those whose value is null; the last put of a key wins.';
+
+create function @extschema@.store_put_vectors(p_prefixes text[], p_keys text[], p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 0be36d2384eb72e41d5a7cfb9c3b9f87;
+comment on function @extschema@.store_put_vectors(text[], text[], jsonb[], integer[], text[], bytea[], boolean[], real[]) is 'Part of store_put: makes the vectors of items exactly the given ones.';
+
+create function @extschema@.store_refresh(p_prefixes text[], p_keys text[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 5b05c091fe2b8f2ce31ea7564033eb59;
+comment on function @extschema@.store_refresh(text[], text[]) is 'Part of reading: gives items their full time to live again.';
+
+create function @extschema@.store_search(p_prefix text, p_filter jsonb DEFAULT NULL::jsonb, p_limit integer DEFAULT 10, p_offset integer DEFAULT 0, p_refresh_ttl boolean DEFAULT true, p_query_vector real[] DEFAULT NULL::real[], p_query_text text DEFAULT NULL::text, p_mode text DEFAULT NULL::text)
+returns TABLE(prefix text, key text, value jsonb, created_at timestamp with time zone, updated_at timestamp with time zone, score double precision)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set jit=off
+as md5 0027116fc06ec12cab494ffc77b419c7;
+comment on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) is 'Searches a namespace and those below it by filter and by vector, text, both or time of update, best first.';
+
+create function @extschema@.store_set_local(p_names text[], p_values text[])
+returns text[]
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 3022482fb4dbb2af1b9c244d5aafcf1e;
+comment on function @extschema@.store_set_local(text[], text[]) is 'Part of store_search: sets settings for the transaction and gives what they were, to put them back.';
+
 create function @extschema@.store_sweep(p_limit integer DEFAULT 1000)
 returns bigint
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 c84960cc7c6dd02e42aa5ec1c63bf815;
 comment on function @extschema@.store_sweep(integer) is 'Removes expired items of the store, at most so many; says how many.';
+
+create function @extschema@.store_text_matches(p_conditions text, p_query text, p_limit bigint)
+returns TABLE(rank bigint, prefix text, key text, score double precision)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set jit=off
+as md5 28c373f90991073f63d01947e16a52f0;
+comment on function @extschema@.store_text_matches(text, text, bigint) is 'Part of store_search: the items that match a text, best first.';
+
+create function @extschema@.store_text_paths(p_fields text[])
+returns jsonpath[]
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 dad1d964c7a175a20242cd18fa5807bf;
+comment on function @extschema@.store_text_paths(text[]) is 'Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for the whole value.';
+
+create function @extschema@.store_text_search(p_config regconfig, p_value jsonb, p_paths jsonpath[])
+returns tsvector
+language plpgsql immutable strict parallel safe security invoker cost 100
+set search_path = ""
+as md5 cc72c48677b5373ac2c16eb8a0c9f7f2;
+comment on function @extschema@.store_text_search(regconfig, jsonb, jsonpath[]) is 'Words of an item for the text index: of the values at the paths, or of all its values.';
+
+create function @extschema@.store_timestamp(p_text text)
+returns timestamp with time zone
+language plpgsql immutable strict parallel safe security invoker cost 100
+as md5 8a5cab23522fd318b5ad6cdbc2504d57;
+comment on function @extschema@.store_timestamp(text) is 'Reads an ISO 8601 timestamp; null for any other text.';
+
+create function @extschema@.store_unchanged(p_prefixes text[], p_keys text[], p_fields text[], p_hashes bytea[])
+returns TABLE(item_position integer)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+as md5 7e2a113162ec7529262fbc9033dce9f9;
+comment on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) is 'Positions of the texts whose vector is stored with that hash and so need not be embedded again.';
+
+create function @extschema@.store_vector_matches(p_prefix text, p_filter text, p_narrowing text, p_query real[], p_limit bigint)
+returns TABLE(rank bigint, prefix text, key text, score double precision)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set jit=off
+as md5 186c00056c39afc303d9f8ca824d09fd;
+comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
+
+create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_horizon double precision)
+returns TABLE(prefix text, key text, distance double precision)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set jit=off
+as md5 5eaa17bbdcb1464ee6bb650b602445b6;
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
+
+create function @extschema@.store_vectors_touch()
+returns trigger
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 aa64ee11a71c8ea8c7d93ef736d714bf;
+comment on function @extschema@.store_vectors_touch() is 'Trigger of store_vectors: forgets the hash of a text whose embedding another client replaced.';
 
 create function @extschema@.stored_value(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb, p_channel text)
 returns TABLE(blob_version text, inline_value jsonb)

@@ -1,0 +1,93 @@
+-- Lists the namespaces that have items, sorted by byte. Expired items give none.
+--   p_match_types, p_match_paths  parallel: 'prefix' or 'suffix', and labels joined by ".", of which "*" stands for any one;
+--                                 all have to match, and an empty path matches everything
+--   p_max_depth                   cuts longer namespaces to so many labels; each comes once
+-- It goes from one namespace to the next by the primary key, so that it costs what there are of namespaces below the
+-- labels with which a prefix begins, not of items, and stops after the limit.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_list_namespaces(
+  p_match_types text[] default '{}',
+  p_match_paths text[] default '{}',
+  p_max_depth integer default null,
+  p_limit integer default 100,
+  p_offset integer default 0
+)
+returns table (namespace text)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+as $fn$
+declare
+  v_wanted bigint := p_limit::bigint + p_offset;
+  v_patterns text[];
+  v_root text collate "C";            -- the labels below which all that match are; empty for everything
+  v_decisive integer;                 -- how many labels decide whether a namespace matches; null for all of them
+  v_from text collate "C";
+  v_below text collate "C";
+  v_prefix text collate "C";
+  v_namespace text collate "C";
+  v_found text[] := '{}';
+  v_enough bigint := v_wanted;        -- how many have to be found for the limit, counting those found twice
+  v_distinct bigint;
+  v_last text collate "C";
+  v_complete_at text collate "C";     -- from here on comes nothing that belongs before the last one wanted
+begin
+  if p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_max_depth < 1 then
+    perform @extschema@.reject_argument('list of namespaces',
+      format('max_depth %L, limit %L, offset %L.', p_max_depth, p_limit, p_offset),
+      'max_depth is at least 1, or null for no cut; limit and offset are not negative.');
+  end if;
+  select m.patterns, m.root, m.decisive into v_patterns, v_root, v_decisive
+  from @extschema@.store_namespace_patterns(p_match_types, p_match_paths) m;
+  if v_wanted = 0 then
+    return;
+  end if;
+
+  v_from := v_root;
+  -- "/" is the character after "."; U+10FFFF is above every label.
+  v_below := case v_root when '' then U&'\+10FFFF\+10FFFF' else v_root || '/' end;
+  loop
+    select s.prefix into v_prefix
+    from @extschema@.store s
+    where s.prefix >= v_from
+      and s.prefix < v_below
+      and (s.expires_at is null or s.expires_at > now())
+    order by s.prefix
+    limit 1;
+    exit when not found;
+    if v_root <> '' and v_prefix > v_root and v_prefix < v_root || '.' then
+      v_from := v_root || '.';        -- between "a" and "a." comes "a-b"
+      continue;
+    end if;
+
+    if v_prefix ~ all (v_patterns) then
+      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(p_max_depth, 2147483647)], '.');
+      v_found := v_found || v_namespace;
+    else
+      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(v_decisive, 2147483647)], '.');
+    end if;
+    -- Past everything below, or to the next namespace: nothing sorts between a text and itself with the least character added.
+    v_from := case when v_prefix > v_namespace then v_namespace || '/' else v_prefix || U&'\0001' end;
+
+    if cardinality(v_found) >= v_enough and (v_complete_at is null or v_from >= v_complete_at) then
+      exit when p_max_depth is null;
+      select max(f.namespace), count(*) into v_last, v_distinct
+      from (select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit v_wanted) f;
+      v_enough := cardinality(v_found) + v_wanted - v_distinct;
+      -- "a-b" is found before "a", if that is cut from "a.c": so "a", and what begins so, has to be passed as well.
+      v_complete_at := case when v_distinct = v_wanted then
+        coalesce(substring(v_last from '^((?:[^.]+\.){' || p_max_depth - 1 || '}[^.][^\x01-\x2d.]*)[\x01-\x2d]'), v_last) || '/' end;
+      exit when v_from >= v_complete_at;
+    end if;
+  end loop;
+  return query
+  select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit p_limit offset p_offset;
+end
+$fn$;
+
+comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is
+  'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
+revoke all on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) from public;

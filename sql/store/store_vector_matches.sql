@@ -1,0 +1,85 @@
+-- Part of store_search: the items nearest to a vector, each by its best vector, ranked from 1.
+-- A namespace so small that measuring all its vectors costs no more than following the index is searched exactly. So is one
+-- in which the index does not find enough soon: then few items near the query match, and of what is farther off an index
+-- misses more and more.
+--   p_filter     condition on row "s" of store, or null
+--   p_narrowing  what contains everything that it keeps, as a condition that an index may serve, or null
+-- Locks: none. Errors: LG002, LG004.
+create or replace function @extschema@.store_vector_matches(
+  p_prefix text,
+  p_filter text,
+  p_narrowing text,
+  p_query real[],
+  p_limit bigint
+)
+returns table (rank bigint, prefix text, key text, score double precision)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_index record;
+  v_cosine boolean;
+  v_exact text;     -- distance of row "v" of store_vectors to $1
+  v_indexed text;   -- the same as the index orders it
+  v_candidates bigint;
+  v_small boolean;
+begin
+  select i.*, case when c.reltuples < 0 then pg_relation_size(c.oid) / 2048 else c.reltuples end as vectors,
+    case when t.reltuples > 0 and c.reltuples > t.reltuples then c.reltuples / t.reltuples else 1 end as vectors_per_item
+  into v_index
+  from @extschema@.store_info() i
+  left join pg_catalog.pg_class c on c.oid = to_regclass('@extschema@.store_vectors')
+  left join pg_catalog.pg_class t on t.oid = '@extschema@.store'::regclass;
+  perform @extschema@.reject_query_vector(p_query, v_index.dims);
+  v_cosine := v_index.distance = 'cosine';
+  v_indexed := format('v.embedding operator(%1$I.%2$s) $1::%1$I.%3$I', v_index.vector_schema,
+    case v_index.distance when 'cosine' then '<=>' when 'l2' then '<->' else '<#>' end, v_index.vector_type);
+  -- The cosine distance of a vector of zeros is NaN, which is no number to return: it is as near as a right angle. No index
+  -- has such vectors.
+  v_exact := case when v_cosine then format('coalesce(nullif(%s, ''NaN''), 1)', v_indexed) else format('0 + (%s)', v_indexed) end;
+
+  -- More than asked for, since an iterative scan finds its later batches only nearly in order.
+  v_candidates := ceil(greatest(2 * p_limit, p_limit + 10) * v_index.vectors_per_item);
+  v_small := v_index.method = 'flat' or v_candidates > 250
+    or string_to_array(v_index.vector_version, '.')::integer[] < '{0,8}'
+    or not @extschema@.store_has_more_than(p_prefix, sqrt(4 * p_limit * v_index.vectors)::bigint);
+  if not v_small or p_filter is null then
+    return query
+    select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
+      case when v_cosine then 1 - c.distance else -c.distance end
+    from @extschema@.store_vector_scan(p_prefix, p_filter,
+      case when v_small then v_exact else v_indexed end, p_query, p_limit, case when not v_small then v_index.method end, v_candidates,
+      greatest(200, 4 * v_candidates, least(v_index.vectors / 500, 20000))::bigint,
+      case when v_cosine and not v_small then 1 else double precision 'infinity' end) c;
+    if found then
+      return;
+    end if;
+  end if;
+
+  return query execute format($sql$
+    select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
+      case when $3 then 1 - c.distance else -c.distance end
+    from (
+      select s.prefix, s.key, (
+        select min(%s) from @extschema@.store_vectors v where v.prefix = s.prefix and v.key = s.key
+      ) as distance
+      from @extschema@.store s
+      where %s
+      order by distance, s.prefix, s.key
+      limit $2
+    ) c
+    where c.distance is not null
+    $sql$, v_exact, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
+      p_filter, case when not v_small then p_narrowing end))
+  using p_query, p_limit, v_cosine;
+end
+$fn$;
+
+comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is
+  'Part of store_search: the items nearest to a vector, each by its best vector.';
+revoke all on function @extschema@.store_vector_matches(text, text, text, real[], bigint) from public;

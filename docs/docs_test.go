@@ -3,6 +3,7 @@ package docs_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,11 +24,23 @@ type block struct {
 	line           int
 }
 
-// TestTheGuideDoesWhatItSays runs the sql and sh blocks of guide.md in order, in one database, and compares what they print
-// with the text block that follows. PGWEFT_UPDATE_DOCS=1 writes those text blocks again.
-func TestTheGuideDoesWhatItSays(t *testing.T) {
+// TestDocumentsDoWhatTheySay runs the sql and sh blocks of each document in order, in one database, and compares what they
+// print with the text block that follows. PGWEFT_UPDATE_DOCS=1 writes those text blocks again.
+func TestDocumentsDoWhatTheySay(t *testing.T) {
 	t.Parallel()
-	const document = "guide.md"
+	for name, document := range map[string]string{
+		"guide": "guide.md",
+		"psql":  filepath.Join("..", "interop", "psql", "README.md"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runDocument(t, document)
+		})
+	}
+}
+
+func runDocument(t *testing.T, document string) {
+	t.Helper()
 	database := testcontainers.NewDatabase(t).TCPConnString()
 	commands := buildCommands(t)
 	source, err := os.ReadFile(document)
@@ -39,48 +52,60 @@ func TestTheGuideDoesWhatItSays(t *testing.T) {
 	ran := 0
 	for i := 0; i < len(lines); i++ {
 		found, end := blockAt(lines, i)
-		if found == nil || found.language == "text" {
-			if found == nil {
-				rewritten = append(rewritten, lines[i])
-				continue
-			}
-			require.Failf(t, "stray output", "%s:%d has a text block that follows no command", document, found.line)
+		if found == nil {
+			rewritten = append(rewritten, lines[i])
+			continue
 		}
 		rewritten = append(rewritten, lines[i:end+1]...)
-		var printed string
-		switch found.language {
-		case "sql":
-			printed = psql(t, database, session, found.text)
-			if strings.HasPrefix(found.text, "set ") {
-				session += found.text
-			}
-		case "sh":
-			printed = shell(t, database, commands, found.text)
-		default:
-			require.Failf(t, "unknown block", "%s:%d is a block of %q", document, found.line, found.language)
-		}
-		ran++
 		expected, next := "", end
 		if end+2 < len(lines) {
 			if output, outputEnd := blockAt(lines, end+2); output != nil && output.language == "text" {
 				expected, next = output.text, outputEnd
 			}
 		}
-		if printed = strings.TrimLeft(printed, "\n"); printed != "" {
-			rewritten = append(rewritten, "", "```text")
-			rewritten = append(rewritten, strings.Split(strings.TrimRight(printed, "\n"), "\n")...)
-			rewritten = append(rewritten, "```")
+		// What comes later builds on what a block does: the first that fails is the last.
+		passed := t.Run(fmt.Sprintf("line %d", found.line), func(t *testing.T) {
+			printed := runBlock(t, database, session, commands, found)
+			if printed != "" {
+				rewritten = append(rewritten, "", "```text")
+				rewritten = append(rewritten, strings.Split(strings.TrimRight(printed, "\n"), "\n")...)
+				rewritten = append(rewritten, "```")
+			}
+			if os.Getenv("PGWEFT_UPDATE_DOCS") == "" {
+				require.Equalf(t, expected, printed, "%s:%d prints something else; PGWEFT_UPDATE_DOCS=1 writes it down", document,
+					found.line)
+			}
+		})
+		if !passed {
+			return
 		}
+		if found.language == "sql" && strings.HasPrefix(found.text, "set ") {
+			session += found.text
+		}
+		ran++
 		i = next
-		if os.Getenv("PGWEFT_UPDATE_DOCS") == "" {
-			require.Equalf(t, expected, printed, "%s:%d prints something else; PGWEFT_UPDATE_DOCS=1 writes it down", document,
-				found.line)
-		}
 	}
-	require.Greater(t, ran, 10, "the guide has commands")
+	require.Greater(t, ran, 10, "the document has commands")
 	if os.Getenv("PGWEFT_UPDATE_DOCS") != "" {
 		require.NoError(t, os.WriteFile(document, []byte(strings.Join(rewritten, "\n")), 0o600))
 	}
+}
+
+// runBlock gives what a block prints.
+func runBlock(t *testing.T, database, session, commands string, found *block) string {
+	t.Helper()
+	printed := ""
+	switch found.language {
+	case "sql":
+		printed = psql(t, database, session, found.text)
+	case "sh":
+		printed = shell(t, database, commands, found.text)
+	case "text":
+		require.Fail(t, "a text block follows no command")
+	default:
+		require.Failf(t, "unknown block", "a block of %q", found.language)
+	}
+	return strings.TrimLeft(printed, "\n")
 }
 
 // blockAt reads the fenced block that begins at a line, and says where it ends; nil when none begins there.
@@ -112,8 +137,8 @@ var void = regexp.MustCompile(`(?m)^ \w+\n-+\n\n\(1 row\)\n\n?`)
 func shell(t *testing.T, database, commands, script string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
-	command.Env = append(os.Environ(), "DATABASE_URL="+database,
-		"PATH="+commands+string(os.PathListSeparator)+os.Getenv("PATH"))
+	command.Env = append(os.Environ(), "DATABASE_URL="+database, "PSQLRC="+os.DevNull,
+		"PATH="+strings.Join([]string{commands, filepath.Dir(findPsql(t)), os.Getenv("PATH")}, string(os.PathListSeparator)))
 	return output(t, command)
 }
 

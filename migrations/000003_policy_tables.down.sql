@@ -1,3 +1,4 @@
+drop table @extschema@.deleted_threads;
 drop table @extschema@.checkpoint_pins;
 drop table @extschema@.thread_ttls;
 drop table @extschema@.retention_policies;

@@ -50,3 +50,10 @@ create table @extschema@.checkpoint_pins (
 );
 comment on table @extschema@.checkpoint_pins is
   'Checkpoints that no retention and no deletion may remove or make unreadable.';
+
+create table @extschema@.deleted_threads (
+  thread_id text collate "C" primary key,
+  deleted_at timestamptz not null default now()
+);
+comment on table @extschema@.deleted_threads is
+  'Threads that enable_guards keeps from coming back; without that guard it stays empty. Who removes a row lets its thread begin anew.';

@@ -54,7 +54,8 @@ func (d Drift) String() string {
 // those migrations into a schema of a unique name, within one transaction that is always rolled back, so it needs CREATE
 // on the database, leaves nothing behind, and keeps migrators waiting meanwhile.
 //
-// Objects that appear only through enable_ functions (store_vectors) are not compared. An empty result means no difference.
+// Objects that appear only through enable_ functions (store_vectors, the triggers of guards) are not compared. An empty
+// result means no difference.
 //
 // Errors: ErrNotMigrated, ErrDirty, ErrNewerSchema.
 func (m *Migrator) Verify(ctx context.Context) ([]Drift, error) {
@@ -232,7 +233,9 @@ func (c comparison) fromLive(o object) []Drift {
 }
 
 // optionalObjects are what enable_ functions make.
-var optionalObjects = regexp.MustCompile(`^table ` + regexp.QuoteMeta(sqltext.MainSchema) + `\.store_vectors$`)
+var optionalObjects = regexp.MustCompile(`^(table ` + regexp.QuoteMeta(sqltext.MainSchema) + `\.store_vectors|` +
+	`trigger (guard_deleted_thread|guard_version|remember_deleted_threads) of table ` + regexp.QuoteMeta(sqltext.MainSchema) +
+	`\.checkpoint(s|_blobs|_writes))$`)
 
 func optional(o object) bool { return optionalObjects.MatchString(o.key()) }
 

@@ -33,6 +33,10 @@ test-docker: ## Run the tests of the Docker backend, on an engine started and an
 
 .PHONY: interop-conformance
 interop-conformance: postgres ## Run LangGraph's own conformance suite, and real graphs, against the Go saver.
+	interop/python/conformance.sh official delta graph shared
+
+.PHONY: interop-python
+interop-python: postgres ## Run all of LangGraph's own Python against the Go saver and our tables, adoption included.
 	interop/python/conformance.sh
 
 .PHONY: docs-check
@@ -42,6 +46,14 @@ docs-check: postgres ## Run every command and query in docs/, and compare what t
 .PHONY: charts
 charts: postgres ## Write what the commands in docs/ print, and draw the charts of docs/analytics.md again.
 	PGWEFT_UPDATE_DOCS=1 go test -count=1 ./docs
+
+.PHONY: interop-js
+interop-js: postgres ## Run LangGraph's own JavaScript and its official suite on our tables and functions.
+	interop/js/interop.sh
+
+.PHONY: interop-psql
+interop-psql: postgres ## Run the conversation of the example by psql alone.
+	interop/psql/interop.sh
 
 .PHONY: bench
 bench: postgres ## Measure put and get beside one plain row of the same bytes, delta history, pruning, decoding; BENCH names one.

@@ -913,6 +913,57 @@ $fn$;
 comment on function @extschema@.fsck_values(text) is 'Values and writes of one thread that cannot be decoded.';
 revoke all on function @extschema@.fsck_values(text) from public;
 
+-- sql/admin/guard_key.sql
+
+-- The key of the advisory lock on a thread that guards take: whoever writes to the thread shares it, whoever deletes the thread
+-- has it alone. It is another than that of lock_thread, for which writers do not wait.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.guard_key(p_thread_id text)
+returns bigint
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select hashtextextended(p_thread_id, 7070)
+$fn$;
+
+comment on function @extschema@.guard_key(text) is 'Key of the advisory lock by which guards order writers and deleters of a thread.';
+revoke all on function @extschema@.guard_key(text) from public;
+
+-- sql/admin/guard_deleted_thread.sql
+
+-- Trigger of checkpoints and checkpoint_writes while enable_guards keeps deleted threads from coming back: refuses a row of a
+-- thread that was deleted, whichever client brings it. A repeatable read transaction older than the deletion does not see it.
+-- Security definer, so that a client's role needs no more rights than those its own statements need.
+-- Locks: an advisory lock of the transaction on the thread (guard_key), shared with other writers. Errors: LG005.
+create or replace function @extschema@.guard_deleted_thread()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+begin
+  -- The statement after the lock sees what whoever held it before has committed.
+  perform pg_advisory_xact_lock_shared(@extschema@.guard_key(new.thread_id));
+  if exists (select from @extschema@.deleted_threads d where d.thread_id = new.thread_id) then
+    raise exception using
+      errcode = 'LG005',
+      message = format('thread %L was deleted', new.thread_id),
+      detail = format('Checkpoint %L in namespace %L would bring it back.', new.checkpoint_id, new.checkpoint_ns),
+      hint = 'End the run that still writes to it and use a new thread_id, or remove the row of deleted_threads if the thread '
+        'may begin anew.';
+  end if;
+  return new;
+end
+$fn$;
+
+comment on function @extschema@.guard_deleted_thread() is 'Trigger of enable_guards: refuses rows of a thread that was deleted.';
+revoke all on function @extschema@.guard_deleted_thread() from public;
+
 -- sql/admin/reject_argument.sql
 
 -- Raises LG002 for an argument that cannot be used; one place, so that every function says it in the same words.
@@ -936,6 +987,106 @@ $fn$;
 
 comment on function @extschema@.reject_argument(text, text, text) is 'Raises LG002: the named argument cannot be used.';
 revoke all on function @extschema@.reject_argument(text, text, text) from public;
+
+-- sql/admin/reject_no_guard.sql
+
+-- Raises LG002 for a choice of guards that names none.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_no_guard(p_deleted_threads boolean, p_versions boolean)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if p_deleted_threads is null or p_versions is null or not (p_deleted_threads or p_versions) then
+    perform @extschema@.reject_argument('guards', format('deleted_threads is %s and versions is %s.',
+      coalesce(p_deleted_threads::text, 'null'), coalesce(p_versions::text, 'null')), 'Pass true for at least one, and no null.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.reject_no_guard(boolean, boolean) is 'Raises LG002 for a choice of guards that names none.';
+revoke all on function @extschema@.reject_no_guard(boolean, boolean) from public;
+
+-- sql/admin/disable_guards.sql
+
+-- Turns off guards that enable_guards turned on; true turns one off, false leaves it as it is. Without the guard of deleted
+-- threads those are forgotten, so that one that comes back meanwhile is not refused later.
+-- For the owner of the tables. It has to be done before a migration down removes the functions.
+-- Locks: access exclusive on the tables of checkpoints. Errors: LG002.
+create or replace function @extschema@.disable_guards(p_deleted_threads boolean default true, p_versions boolean default true)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+set client_min_messages = warning
+as $fn$
+begin
+  perform @extschema@.reject_no_guard(p_deleted_threads, p_versions);
+  if p_deleted_threads then
+    drop trigger if exists guard_deleted_thread on @extschema@.checkpoint_writes;
+    drop trigger if exists guard_deleted_thread on @extschema@.checkpoints;
+    drop trigger if exists remember_deleted_threads on @extschema@.checkpoints;
+    delete from @extschema@.deleted_threads;
+  end if;
+  if p_versions then
+    drop trigger if exists guard_version on @extschema@.checkpoint_blobs;
+  end if;
+
+  update @extschema@.settings s
+  set
+    value = jsonb_build_object(
+      'deleted_threads', not p_deleted_threads and (s.value ->> 'deleted_threads')::boolean,
+      'versions', not p_versions and (s.value ->> 'versions')::boolean
+    ),
+    updated_at = now()
+  where s.key = 'guards';
+end
+$fn$;
+
+comment on function @extschema@.disable_guards(boolean, boolean) is
+  'Turns off guards for unmodified clients, and forgets which threads were deleted.';
+revoke all on function @extschema@.disable_guards(boolean, boolean) from public;
+
+-- sql/admin/remember_deleted_threads.sql
+
+-- Trigger of checkpoints while enable_guards keeps deleted threads from coming back: writes down in deleted_threads which
+-- threads lost their last checkpoint by a delete statement, whichever client's.
+-- What another transaction saves while the statement runs stays, and its thread then counts as alive; delete_thread, which
+-- locks the thread first, leaves nothing.
+-- Security definer, so that a client's role needs no more rights than those its own statements need.
+-- Locks: an advisory lock of the transaction on each thread (guard_key), which waits for its writers. Errors: none.
+create or replace function @extschema@.remember_deleted_threads()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+declare
+  v_thread_id text;
+begin
+  -- In one order, so that two deleters of the same threads cannot wait for each other.
+  for v_thread_id in select distinct r.thread_id from removed r order by r.thread_id loop
+    perform pg_advisory_xact_lock(@extschema@.guard_key(v_thread_id));
+    insert into @extschema@.deleted_threads (thread_id)
+    select v_thread_id
+    where not exists (select from @extschema@.checkpoints c where c.thread_id = v_thread_id)
+    on conflict (thread_id) do nothing;
+  end loop;
+  return null;
+end
+$fn$;
+
+comment on function @extschema@.remember_deleted_threads() is
+  'Trigger of enable_guards: writes down the threads whose last checkpoint was deleted.';
+revoke all on function @extschema@.remember_deleted_threads() from public;
 
 -- sql/admin/role_name.sql
 
@@ -1013,6 +1164,7 @@ as $fn$
       ('copy_thread', 'app'),
       ('delete_for_runs', 'ops'),
       ('delete_thread', 'app ops'),
+      ('disable_guards', 'owner'),
       ('disable_tenancy', 'owner'),
       ('doctor', 'ops'),
       ('drop_retention_policy', 'ops'),
@@ -1037,7 +1189,21 @@ as $fn$
       ('remove_checkpoints', 'ops'),
       ('set_retention_policy', 'ops'),
       ('set_thread_ttl', 'app ops'),
+      ('enable_filter_index', 'owner'),
+      ('enable_guards', 'owner'),
+      ('enable_text_index', 'owner'),
+      ('enable_vector_index', 'owner'),
+      ('store_delete', 'app ops'),
+      ('store_get', 'app'),
+      ('store_put', 'app'),
+      ('store_put_vectors', 'app'),
+      ('store_refresh', 'app'),
+      ('store_search', 'app'),
+      ('store_set_local', 'app'),
       ('store_sweep', 'ops'),
+      ('store_text_matches', 'app'),
+      ('store_vector_matches', 'app'),
+      ('store_vector_scan', 'app'),
       ('sweep', 'ops'),
       ('sweep_preview', 'ops'),
       ('sweep_thread', 'ops'),
@@ -1054,6 +1220,8 @@ as $fn$
       ('checkpoint_writes', 'ops', 'select, delete'),
       ('checkpoints', 'app', 'select, insert, update, delete'),
       ('checkpoints', 'ops', 'select, update, delete'),
+      ('deleted_threads', 'app', 'select, insert'),
+      ('deleted_threads', 'ops', 'select, delete'),
       ('retention_policies', 'ops', 'select, insert, update, delete'),
       ('schema_migrations', 'app', 'select'),
       ('schema_migrations', 'ops', 'select'),
@@ -1811,7 +1979,8 @@ revoke all on function @extschema@.checkpoint_values(text, text, jsonb) from pub
 
 -- Removes a thread: its checkpoints, blobs, writes and TTL, in every namespace. Says how many rows of each went; a thread
 -- that does not exist is no error.
--- Locks: the rows it removes. Errors: LG002; LG005 when a checkpoint of the thread is pinned.
+-- Where guards are on (enable_guards), it waits for those who write to the thread, and they cannot bring it back.
+-- Locks: the rows it removes; an advisory lock of the transaction on the thread (guard_key). Errors: LG002; LG005 when a checkpoint of the thread is pinned.
 create or replace function @extschema@.delete_thread(p_thread_id text)
 returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
 language plpgsql
@@ -1837,6 +2006,7 @@ begin
       hint = 'Remove the pins first, if the thread really is to go.';
   end if;
 
+  perform pg_advisory_xact_lock(@extschema@.guard_key(p_thread_id));
   return query
   with ttl as (
     delete from @extschema@.thread_ttls t where t.thread_id = p_thread_id
@@ -2457,6 +2627,94 @@ $fn$;
 comment on function @extschema@.reject_version_collision(text, text, text[], text[], text[], bytea[]) is
   'Raises LG003 where a channel version is stored with other bytes than these.';
 revoke all on function @extschema@.reject_version_collision(text, text, text[], text[], text[], bytea[]) from public;
+
+-- sql/admin/guard_version.sql
+
+-- Trigger of checkpoint_blobs while enable_guards protects versions: raises LG003 where a client would save another value
+-- under a version that is stored. "on conflict do nothing" would drop it, and the client would read the other value later:
+-- what clients with integer versions do in every fork. The same bytes again pass.
+-- Security definer, so that a client's role needs no more rights than those its own statements need.
+-- Of two writers at once the second waits, and sees what the first stored.
+-- Locks: an advisory lock of the transaction on the thread's namespace. Errors: LG003.
+create or replace function @extschema@.guard_version()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(new.checkpoint_ns, @extschema@.guard_key(new.thread_id)));
+  if exists (
+    select
+    from @extschema@.checkpoint_blobs b
+    where b.thread_id = new.thread_id
+      and b.checkpoint_ns = new.checkpoint_ns
+      and b.channel = new.channel
+      and b.version = new.version
+  ) then
+    perform @extschema@.reject_version_collision(new.thread_id, new.checkpoint_ns, array[new.channel], array[new.version],
+      array[new.type], array[new.blob]);
+  end if;
+  return new;
+end
+$fn$;
+
+comment on function @extschema@.guard_version() is
+  'Trigger of enable_guards: refuses another value under a channel version that is stored.';
+revoke all on function @extschema@.guard_version() from public;
+
+-- sql/admin/enable_guards.sql
+
+-- Turns on guards against what clients that do not call our functions do silently; off by default, since each costs time at
+-- every put (see docs/interop.md). They hold for every client, ours too.
+--   p_deleted_threads  a thread whose last checkpoint is deleted cannot come back: LG005 for whoever writes to it. What was
+--                      deleted before is not known. A thread that a retention policy or its TTL removed may begin anew.
+--   p_versions         another value under a channel version that is stored is LG003 instead of being dropped
+-- True turns a guard on, false leaves it as it is; schema_info shows which are on. Load much data before, not after: guards
+-- take an advisory lock a thread, and the locks of a transaction are limited.
+-- For the owner of the tables: others may not make triggers.
+-- Locks: share row exclusive on the tables of checkpoints, which waits for their writers. Errors: LG002.
+create or replace function @extschema@.enable_guards(p_deleted_threads boolean default true, p_versions boolean default true)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  perform @extschema@.reject_no_guard(p_deleted_threads, p_versions);
+  if p_deleted_threads then
+    create or replace trigger remember_deleted_threads after delete on @extschema@.checkpoints
+      referencing old table as removed
+      for each statement execute function @extschema@.remember_deleted_threads();
+    create or replace trigger guard_deleted_thread before insert on @extschema@.checkpoints
+      for each row execute function @extschema@.guard_deleted_thread();
+    create or replace trigger guard_deleted_thread before insert on @extschema@.checkpoint_writes
+      for each row execute function @extschema@.guard_deleted_thread();
+  end if;
+  if p_versions then
+    create or replace trigger guard_version before insert on @extschema@.checkpoint_blobs
+      for each row execute function @extschema@.guard_version();
+  end if;
+
+  insert into @extschema@.settings as s (key, value)
+  values ('guards', jsonb_build_object('deleted_threads', p_deleted_threads, 'versions', p_versions))
+  on conflict (key) do update
+  set
+    value = jsonb_build_object(
+      'deleted_threads', p_deleted_threads or (s.value ->> 'deleted_threads')::boolean,
+      'versions', p_versions or (s.value ->> 'versions')::boolean
+    ),
+    updated_at = now();
+end
+$fn$;
+
+comment on function @extschema@.enable_guards(boolean, boolean) is
+  'Turns on guards for unmodified clients: deleted threads stay deleted, a stored channel version is never dropped silently.';
+revoke all on function @extschema@.enable_guards(boolean, boolean) from public;
 
 -- sql/checkpoints/put_checkpoint.sql
 
@@ -3084,8 +3342,9 @@ revoke all on function @extschema@.diff_checkpoints(text, text, text, text) from
 
 -- Channels of a checkpoint whose value should be stored and is not: the version is there, neither a blob nor an inline value
 -- is, and the version is new with this checkpoint although tasks wrote to the channel (those of the parent, or tasks whose
--- writes are stored with the checkpoint itself). Channels without
--- writes are no evidence: those that live for one step keep a version and no value.
+-- writes are stored with the checkpoint itself). Channels without writes are no evidence: those that live for one step keep a
+-- version and no value. Nor are channels that updated_channels does not name: the step emptied them, and the next one may
+-- write to them again. Where a runtime does not note it, that is taken for granted of the channels that start nodes.
 -- Locks: none. Errors: none.
 create or replace function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns table (channel text, version text)
@@ -3105,8 +3364,6 @@ as $fn$
     and c.checkpoint_ns = p_checkpoint_ns
     and c.checkpoint_id = p_checkpoint_id
     and v.value is distinct from p.checkpoint -> 'channel_versions' ->> v.key
-    and v.key <> '__start__'
-    and not starts_with(v.key, 'branch:to:')
     and not coalesce(c.checkpoint -> 'channel_values' ? v.key, false)
     and not exists (
       select
@@ -3124,6 +3381,10 @@ as $fn$
         and w.checkpoint_id in (c.parent_checkpoint_id, c.checkpoint_id)
         and w.channel = v.key
     )
+    and case
+      when jsonb_typeof(c.checkpoint -> 'updated_channels') = 'array' then c.checkpoint -> 'updated_channels' ? v.key
+      else v.key <> '__start__' and not starts_with(v.key, 'branch:to:')
+    end
     and v.key not in (select d.channel from @extschema@.delta_channels(p_thread_id, p_checkpoint_ns) d (channel))
 $fn$;
 
@@ -5083,6 +5344,10 @@ begin
   end if;
   if v_last < now() - v_idle_ttl then
     return query select r.* from @extschema@.prune_thread(p_thread_id, true, null, false, null, p_dry_run) r;
+    -- Nobody decided that this thread is to stay away: whoever comes back after so long begins anew.
+    if not p_dry_run then
+      delete from @extschema@.deleted_threads d where d.thread_id = p_thread_id;
+    end if;
   elsif v_keep_last is not null or v_max_age is not null then
     return query select r.*
     from @extschema@.prune_thread(p_thread_id, false, v_keep_last, false, now() - v_max_age, p_dry_run) r;

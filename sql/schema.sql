@@ -79,6 +79,13 @@ CREATE INDEX checkpoints_metadata_idx ON checkpoints USING gin (metadata jsonb_p
 comment on index @extschema@.checkpoints_metadata_idx is 'list_checkpoints with a metadata filter across threads, and deletion by run_id.';
 CREATE TRIGGER checkpoints_touch BEFORE UPDATE OF checkpoint, metadata ON checkpoints FOR EACH ROW EXECUTE FUNCTION checkpoints_touch();
 
+create table @extschema@.deleted_threads (
+  thread_id text collate "C" not null,
+  deleted_at timestamp with time zone not null default now(),
+  constraint deleted_threads_pkey PRIMARY KEY (thread_id)
+);
+comment on table @extschema@.deleted_threads is 'Threads that enable_guards keeps from coming back; without that guard it stays empty. Who removes a row lets its thread begin anew.';
+
 create table @extschema@.retention_policies (
   name text collate "C" not null,
   thread_pattern text,
@@ -245,7 +252,7 @@ create function @extschema@.delete_thread(p_thread_id text)
 returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set search_path = ""
-as md5 ec82680416584ebfd9eda529ff236e49;
+as md5 54adee1ec1e3e9f9ee64c5f6fe8eebd9;
 comment on function @extschema@.delete_thread(text) is 'Removes a thread with all its namespaces; says how many rows of each table went. LG005 if it is pinned.';
 
 create function @extschema@.delta_channel_history(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channels text[], p_replay_order text DEFAULT 'task_path'::text)
@@ -276,6 +283,14 @@ set search_path = ""
 as md5 147eeb5bf9c86740bf76053de312ac34;
 comment on function @extschema@.diff_checkpoints(text, text, text, text) is 'Which channels two checkpoints of a namespace differ in, with sizes and decoded values.';
 
+create function @extschema@.disable_guards(p_deleted_threads boolean DEFAULT true, p_versions boolean DEFAULT true)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+set client_min_messages=warning
+as md5 99b32cdbd29ef6171e1cad13d4608f6e;
+comment on function @extschema@.disable_guards(boolean, boolean) is 'Turns off guards for unmodified clients, and forgets which threads were deleted.';
+
 create function @extschema@.disable_tenancy(p_forget boolean DEFAULT false)
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
@@ -296,6 +311,13 @@ language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 2c72d424c2b1277b18401fc59cbe9ff6;
 comment on function @extschema@.drop_retention_policy(text) is 'Takes a retention policy away; says whether there was one.';
+
+create function @extschema@.enable_guards(p_deleted_threads boolean DEFAULT true, p_versions boolean DEFAULT true)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 8b525941fc70a269d4e14499187594f9;
+comment on function @extschema@.enable_guards(boolean, boolean) is 'Turns on guards for unmodified clients: deleted threads stay deleted, a stored channel version is never dropped silently.';
 
 create function @extschema@.enable_tenancy(p_mode text, p_existing text DEFAULT NULL::text)
 returns void
@@ -367,6 +389,26 @@ language plpgsql volatile parallel unsafe security invoker cost 100 rows 20
 set search_path = ""
 as md5 64b335f048162e4d15d01fc4ff4cab5e;
 comment on function @extschema@.grant_roles(boolean, boolean) is 'Makes the roles app, reader and ops of this schema and grants them exactly what role_rights says; returns the statements.';
+
+create function @extschema@.guard_deleted_thread()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 0567ca7dfc78037e001eedf94641e821;
+comment on function @extschema@.guard_deleted_thread() is 'Trigger of enable_guards: refuses rows of a thread that was deleted.';
+
+create function @extschema@.guard_key(p_thread_id text)
+returns bigint
+language sql immutable strict parallel safe security invoker cost 100
+as md5 5979b52fb0e4d993dc78fc476c7db3ed;
+comment on function @extschema@.guard_key(text) is 'Key of the advisory lock by which guards order writers and deleters of a thread.';
+
+create function @extschema@.guard_version()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 930082adb998778f609e27caf804efc0;
+comment on function @extschema@.guard_version() is 'Trigger of enable_guards: refuses another value under a channel version that is stored.';
 
 create function @extschema@.interrupt_fields(p_write jsonb)
 returns jsonb
@@ -499,7 +541,7 @@ create function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns tex
 returns TABLE(channel text, version text)
 language sql stable parallel safe security invoker cost 100 rows 1
 set search_path = ""
-as md5 3daf7b16733e7ad524e7a0430ffa0c18;
+as md5 7ace09b016b67c721eea37e4d12d204c;
 comment on function @extschema@.missing_values(text, text, text) is 'Channels of a checkpoint whose value should be stored and is not.';
 
 create function @extschema@.msgpack_float(p_bits bigint, p_width integer)
@@ -665,6 +707,13 @@ set search_path = ""
 as md5 7d002854e77fa81e0bbaf8505ec4fdf9;
 comment on function @extschema@.reject_missing_checkpoint(text, text, text) is 'Raises LG001: the checkpoint does not exist.';
 
+create function @extschema@.reject_no_guard(p_deleted_threads boolean, p_versions boolean)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 5e753c99baeb85e3602fb5e5364744bd;
+comment on function @extschema@.reject_no_guard(boolean, boolean) is 'Raises LG002 for a choice of guards that names none.';
+
 create function @extschema@.reject_not_enabled(p_feature text, p_function text)
 returns void
 language plpgsql immutable parallel safe security invoker cost 100
@@ -711,6 +760,13 @@ set search_path = ""
 as md5 41543ffa597a41325b04eb67e8a78183;
 comment on function @extschema@.reject_version_collision(text, text, text[], text[], text[], bytea[]) is 'Raises LG003 where a channel version is stored with other bytes than these.';
 
+create function @extschema@.remember_deleted_threads()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 4d9936c2effb9c9aec1af5724e303429;
+comment on function @extschema@.remember_deleted_threads() is 'Trigger of enable_guards: writes down the threads whose last checkpoint was deleted.';
+
 create function @extschema@.removable_checkpoints(p_thread_id text, p_namespaces text[], p_checkpoint_ids text[], p_ignore_pins boolean DEFAULT false)
 returns TABLE(checkpoint_ns text, checkpoint_id text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
@@ -744,7 +800,7 @@ create function @extschema@.role_rights(p_reader_values boolean DEFAULT false)
 returns TABLE(role text, kind text, object text, rights text)
 language sql stable parallel restricted security invoker cost 100 rows 300
 set search_path = ""
-as md5 ead9a3c8cd6f1e41bc7031146fb5da56;
+as md5 f928dc459abb611e500c4b6c8b057aff;
 comment on function @extschema@.role_rights(boolean) is 'What the roles app, reader and ops of this schema may do, one row an object; "owner" marks what none of them may.';
 
 create function @extschema@.role_tenant()
@@ -972,7 +1028,7 @@ create function @extschema@.sweep_thread(p_thread_id text, p_dry_run boolean DEF
 returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set search_path = ""
-as md5 aa46c71fd851a0997ef2f1ac5925856d;
+as md5 4ba8f0303e22236db329babc744f30f9;
 comment on function @extschema@.sweep_thread(text, boolean) is 'Applies the TTL and the retention policies of one thread that the caller has locked.';
 
 create function @extschema@.task_id(p_checkpoint_ns text, p_checkpoint jsonb, p_step integer, p_node text, p_trigger text)

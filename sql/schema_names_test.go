@@ -58,6 +58,13 @@ var smoke = []struct{ function, sql, want string }{
 	{"diff_checkpoints", `select count(*)::text from @.diff_checkpoints('t', '', 'c1', 'c2')`, "0"},
 	{"missing_values", `select count(*)::text from @.missing_values('t', '', 'c2')`, "0"},
 	{"rebuild_blobs", `select count(*)::text from @.rebuild_blobs('t', '', 'c2')`, "0"},
+	{"guard_key", `select (@.guard_key('t') = @.guard_key('t'))::text`, "true"},
+	{"reject_no_guard", `select @.reject_no_guard(true, null)`, "LG002"},
+	{"enable_guards", `select @.enable_guards(false, false)`, "LG002"}, // more than that only the owner may do
+	{"disable_guards", `select @.disable_guards()`, ""},
+	{"guard_deleted_thread", `select @.guard_deleted_thread()`, "0A000"}, // these are for triggers
+	{"guard_version", `select @.guard_version()`, "0A000"},
+	{"remember_deleted_threads", `select @.remember_deleted_threads()`, "0A000"},
 	{"fsck", `select count(*)::text from @.fsck(null, true)`, "0"},
 	{"fsck_thread", `select count(*)::text from @.fsck_thread('t')`, "0"},
 	{"fsck_values", `select count(*)::text from @.fsck_values('t')`, "0"},

@@ -1071,7 +1071,10 @@ set search_path = ''
 as $fn$
 declare
   v_thread_id text;
+  v_before text := coalesce(current_setting('langgraph.across_tenants', true), '');
 begin
+  -- The owner is bound by tenancy, too.
+  perform set_config('langgraph.across_tenants', 'on', true);
   -- In one order, so that two deleters of the same threads cannot wait for each other.
   for v_thread_id in select distinct r.thread_id from removed r order by r.thread_id loop
     perform pg_advisory_xact_lock(@extschema@.guard_key(v_thread_id));
@@ -1080,6 +1083,7 @@ begin
     where not exists (select from @extschema@.checkpoints c where c.thread_id = v_thread_id)
     on conflict (thread_id) do nothing;
   end loop;
+  perform set_config('langgraph.across_tenants', v_before, true);
   return null;
 end
 $fn$;
@@ -1220,7 +1224,6 @@ as $fn$
       ('checkpoint_writes', 'ops', 'select, delete'),
       ('checkpoints', 'app', 'select, insert, update, delete'),
       ('checkpoints', 'ops', 'select, update, delete'),
-      ('deleted_threads', 'app', 'select, insert'),
       ('deleted_threads', 'ops', 'select, delete'),
       ('retention_policies', 'ops', 'select, insert, update, delete'),
       ('schema_migrations', 'app', 'select'),
@@ -1503,6 +1506,7 @@ as $fn$
     ('checkpoint_pins', 'thread'),
     ('checkpoint_writes', 'thread'),
     ('checkpoints', 'thread'),
+    ('deleted_threads', 'operator'),
     ('retention_policies', 'operator'),
     ('settings', 'settings'),
     ('store', 'item'),
@@ -2644,7 +2648,11 @@ parallel unsafe
 security definer
 set search_path = ''
 as $fn$
+declare
+  v_before text := coalesce(current_setting('langgraph.across_tenants', true), '');
 begin
+  -- The owner is bound by tenancy, too.
+  perform set_config('langgraph.across_tenants', 'on', true);
   perform pg_advisory_xact_lock(hashtextextended(new.checkpoint_ns, @extschema@.guard_key(new.thread_id)));
   if exists (
     select
@@ -2657,6 +2665,7 @@ begin
     perform @extschema@.reject_version_collision(new.thread_id, new.checkpoint_ns, array[new.channel], array[new.version],
       array[new.type], array[new.blob]);
   end if;
+  perform set_config('langgraph.across_tenants', v_before, true);
   return new;
 end
 $fn$;

@@ -407,7 +407,7 @@ create function @extschema@.guard_version()
 returns trigger
 language plpgsql volatile parallel unsafe security definer cost 100
 set search_path = ""
-as md5 930082adb998778f609e27caf804efc0;
+as md5 fcf17530d8cb0c664996c8ecd36c28f9;
 comment on function @extschema@.guard_version() is 'Trigger of enable_guards: refuses another value under a channel version that is stored.';
 
 create function @extschema@.interrupt_fields(p_write jsonb)
@@ -764,7 +764,7 @@ create function @extschema@.remember_deleted_threads()
 returns trigger
 language plpgsql volatile parallel unsafe security definer cost 100
 set search_path = ""
-as md5 4d9936c2effb9c9aec1af5724e303429;
+as md5 ecf72d9090c5a058dde0a45ffc8a43f9;
 comment on function @extschema@.remember_deleted_threads() is 'Trigger of enable_guards: writes down the threads whose last checkpoint was deleted.';
 
 create function @extschema@.removable_checkpoints(p_thread_id text, p_namespaces text[], p_checkpoint_ids text[], p_ignore_pins boolean DEFAULT false)
@@ -800,7 +800,7 @@ create function @extschema@.role_rights(p_reader_values boolean DEFAULT false)
 returns TABLE(role text, kind text, object text, rights text)
 language sql stable parallel restricted security invoker cost 100 rows 300
 set search_path = ""
-as md5 f928dc459abb611e500c4b6c8b057aff;
+as md5 1cc5a8c4784e9878cdb31fa0b7a6a9c0;
 comment on function @extschema@.role_rights(boolean) is 'What the roles app, reader and ops of this schema may do, one row an object; "owner" marks what none of them may.';
 
 create function @extschema@.role_tenant()
@@ -1055,7 +1055,7 @@ create function @extschema@.tenant_tables()
 returns TABLE(name regclass, kind text)
 language sql stable parallel safe security invoker cost 100 rows 10
 set search_path = ""
-as md5 7a81d25ae348aacf8b58707bcd9f63a9;
+as md5 e7e2d905f1d5ad09edd619ff9564db4e;
 comment on function @extschema@.tenant_tables() is 'The tables that tenancy divides, and how.';
 
 create function @extschema@.thread_tree(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)

@@ -12,7 +12,11 @@ parallel unsafe
 security definer
 set search_path = ''
 as $fn$
+declare
+  v_before text := coalesce(current_setting('langgraph.across_tenants', true), '');
 begin
+  -- The owner is bound by tenancy, too.
+  perform set_config('langgraph.across_tenants', 'on', true);
   perform pg_advisory_xact_lock(hashtextextended(new.checkpoint_ns, @extschema@.guard_key(new.thread_id)));
   if exists (
     select
@@ -25,6 +29,7 @@ begin
     perform @extschema@.reject_version_collision(new.thread_id, new.checkpoint_ns, array[new.channel], array[new.version],
       array[new.type], array[new.blob]);
   end if;
+  perform set_config('langgraph.across_tenants', v_before, true);
   return new;
 end
 $fn$;

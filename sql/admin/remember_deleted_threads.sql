@@ -14,7 +14,10 @@ set search_path = ''
 as $fn$
 declare
   v_thread_id text;
+  v_before text := coalesce(current_setting('langgraph.across_tenants', true), '');
 begin
+  -- The owner is bound by tenancy, too.
+  perform set_config('langgraph.across_tenants', 'on', true);
   -- In one order, so that two deleters of the same threads cannot wait for each other.
   for v_thread_id in select distinct r.thread_id from removed r order by r.thread_id loop
     perform pg_advisory_xact_lock(@extschema@.guard_key(v_thread_id));
@@ -23,6 +26,7 @@ begin
     where not exists (select from @extschema@.checkpoints c where c.thread_id = v_thread_id)
     on conflict (thread_id) do nothing;
   end loop;
+  perform set_config('langgraph.across_tenants', v_before, true);
   return null;
 end
 $fn$;

@@ -78,7 +78,6 @@ as $fn$
       ('checkpoint_writes', 'ops', 'select, delete'),
       ('checkpoints', 'app', 'select, insert, update, delete'),
       ('checkpoints', 'ops', 'select, update, delete'),
-      ('deleted_threads', 'app', 'select, insert'),
       ('deleted_threads', 'ops', 'select, delete'),
       ('retention_policies', 'ops', 'select, insert, update, delete'),
       ('schema_migrations', 'app', 'select'),

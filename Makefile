@@ -8,12 +8,17 @@ GOTESTSUM_VERSION := v1.13.0
 
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A Postgres with pgvector for what needs one; silent where there is one.
 .PHONY: postgres
 postgres:
 	@scripts/install-postgres.sh --if-needed
+
+# The pooler that tests go through.
+.PHONY: pgbouncer
+pgbouncer:
+	@scripts/install-pgbouncer.sh --if-needed
 
 .PHONY: demo
 demo: postgres ## Save a conversation and roll it back, store interests and find them, on a Postgres found or started for it.
@@ -21,7 +26,7 @@ demo: postgres ## Save a conversation and roll it back, store interests and find
 	go run ./examples/interests
 
 .PHONY: test
-test: postgres ## Run every test, in random order, with the race detector, on a real Postgres.
+test: postgres pgbouncer ## Run every test, in random order, with the race detector, on a real Postgres.
 	@report=$$(mktemp); trap 'rm -f "$$report"' EXIT; \
 	go run gotest.tools/gotestsum@$(GOTESTSUM_VERSION) --format pkgname-and-test-fails --jsonfile "$$report" \
 		-- -race -shuffle=on -timeout 20m ./...; \
@@ -46,6 +51,9 @@ docs-check: postgres ## Run every command and query in docs/, and compare what t
 .PHONY: charts
 charts: postgres ## Write what the commands in docs/ print, and draw the charts of docs/analytics.md again.
 	PGWEFT_UPDATE_DOCS=1 go test -count=1 ./docs
+
+.PHONY: interop
+interop: interop-python interop-js interop-psql ## Run LangGraph's own Python and JavaScript, and psql, against Go and the tables.
 
 .PHONY: interop-js
 interop-js: postgres ## Run LangGraph's own JavaScript and its official suite on our tables and functions.

@@ -730,7 +730,7 @@ comment on function @extschema@.reject_query_vector(real[], integer) is 'Raises 
 create function @extschema@.reject_store_items(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[])
 returns void
 language plpgsql immutable parallel safe security invoker cost 100
-as md5 43c5d887e4233fc39a58300467bd0172;
+as md5 50dd3202a36f9d2721b1998f06a0cb86;
 comment on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) is 'Raises LG002 for the first item that cannot be put.';
 
 create function @extschema@.reject_store_vectors(p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])

@@ -31,7 +31,7 @@ begin
           'Join one label or more with "."; none is empty or contains ".".')
       -- To remove what cannot be there is no error.
       when i.value is not null and (i.prefix = 'langgraph' or i.prefix like 'langgraph.%') then
-        @extschema@.reject_argument('namespace', format('%L begins with "langgraph", which is reserved.', i.prefix),
+        @extschema@.reject_argument('namespace', format('%L begins with the reserved label %L.', i.prefix, 'langgraph'),
           'Choose another first label.')
       when jsonb_typeof(i.value) <> 'object' then
         @extschema@.reject_argument('value', format('Item %L in %L is not a JSON object but %s.', i.key, i.prefix, jsonb_typeof(i.value)),

@@ -79,6 +79,7 @@ drop function if exists @extschema@.reject_vector_index;
 drop function if exists @extschema@.reject_store_items;
 drop function if exists @extschema@.reject_query_vector;
 drop function if exists @extschema@.reject_not_enabled;
+drop function if exists @extschema@.enable_filter_index;
 drop function if exists @extschema@.sweep_preview;
 drop function if exists @extschema@.sweep_thread;
 drop function if exists @extschema@.prune;

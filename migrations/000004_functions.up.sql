@@ -5415,6 +5415,33 @@ $fn$;
 comment on function @extschema@.sweep_preview() is 'What sweep would remove from each thread now; removes nothing.';
 revoke all on function @extschema@.sweep_preview() from public;
 
+-- sql/store/enable_filter_index.sql
+
+-- Makes an index by which store_search finds what is equal to a filter's values among many items. It is worth having where
+-- namespaces of ten thousands of items are searched by such filters, and costs every put and every refresh of a TTL about a
+-- quarter more WAL, more for values with many parts. Called again it changes nothing.
+-- "create index concurrently store_value_idx on store using gin (value jsonb_path_ops)" makes the same and lets writes go on.
+-- Locks: writes to store while the index is built. Errors: none.
+create or replace function @extschema@.enable_filter_index()
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if to_regclass('@extschema@.store_value_idx') is null then
+    execute 'create index store_value_idx on @extschema@.store using gin (value jsonb_path_ops)';
+    comment on index @extschema@.store_value_idx is 'Filters of store_search by equality in large namespaces.';
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.enable_filter_index() is
+  'Makes an index for filters by equality in large namespaces; costs writes.';
+revoke all on function @extschema@.enable_filter_index() from public;
+
 -- sql/store/reject_not_enabled.sql
 
 -- Raises LG004 for a feature that this schema does not have yet; one place, so that it is always said in the same words.
@@ -5486,6 +5513,8 @@ immutable
 parallel safe
 security invoker
 as $fn$
+declare
+  v_item record;
 begin
   if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys)
     or cardinality(p_prefixes) is distinct from cardinality(p_values)
@@ -5496,27 +5525,31 @@ begin
         coalesce(cardinality(p_ttl_minutes)::text, 'null')),
       'Pass arrays of one length; a null value removes the item, a null TTL never expires.');
   end if;
-  perform
-    case
-      when i.prefix is null or i.key is null then
-        @extschema@.reject_argument('item', format('Prefix %L, key %L.', i.prefix, i.key), 'Neither may be null.')
-      when i.prefix = '' or '.' || i.prefix || '.' like '%..%' then
-        @extschema@.reject_argument('namespace', format('%L has an empty label.', i.prefix),
-          'Join one label or more with "."; none is empty or contains ".".')
-      -- To remove what cannot be there is no error.
-      when i.value is not null and (i.prefix = 'langgraph' or i.prefix like 'langgraph.%') then
-        @extschema@.reject_argument('namespace', format('%L begins with the reserved label %L.', i.prefix, 'langgraph'),
-          'Choose another first label.')
-      when jsonb_typeof(i.value) <> 'object' then
-        @extschema@.reject_argument('value', format('Item %L in %L is not a JSON object but %s.', i.key, i.prefix, jsonb_typeof(i.value)),
-          'Wrap it, for example as {"value": ...}; SQL null removes the item.')
-      when i.ttl_minutes <= 0 or i.ttl_minutes > 1e10 then
-        @extschema@.reject_argument('TTL', format('Item %L in %L has a TTL of %s minutes.', i.key, i.prefix, i.ttl_minutes),
-          'Pass minutes, more than 0 and at most 1e10, fractions too; null never expires.')
-    end
+
+  select i.* into v_item
   from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) i (prefix, key, value, ttl_minutes)
   where i.prefix is null or i.key is null or i.prefix = '' or '.' || i.prefix || '.' like '%..%'
-    or i.value is not null and (i.prefix = 'langgraph' or i.prefix like 'langgraph.%') or jsonb_typeof(i.value) <> 'object' or i.ttl_minutes <= 0 or i.ttl_minutes > 1e10;
+    or i.prefix || '.' like 'langgraph.%' or jsonb_typeof(i.value) <> 'object' or i.ttl_minutes <= 0 or i.ttl_minutes > 1e10
+  limit 1;
+  if not found then
+    return;
+  end if;
+  if v_item.prefix is null or v_item.key is null then
+    perform @extschema@.reject_argument('item', format('Prefix %L, key %L.', v_item.prefix, v_item.key), 'Neither may be null.');
+  elsif v_item.prefix = '' or '.' || v_item.prefix || '.' like '%..%' then
+    perform @extschema@.reject_argument('namespace', format('%L has an empty label.', v_item.prefix),
+      'Join one label or more with "."; none is empty or contains ".".');
+  elsif v_item.prefix || '.' like 'langgraph.%' then
+    perform @extschema@.reject_argument('namespace', format('%L begins with the reserved label %L.', v_item.prefix, 'langgraph'),
+      'Choose another first label.');
+  elsif jsonb_typeof(v_item.value) <> 'object' then
+    perform @extschema@.reject_argument('value',
+      format('That of key %L in %L is not a JSON object but of type %s.', v_item.key, v_item.prefix, jsonb_typeof(v_item.value)),
+      'Wrap it, for example as {"value": ...}; SQL null removes the item.');
+  end if;
+  perform @extschema@.reject_argument('TTL',
+    format('That of key %L in %L is %s minutes.', v_item.key, v_item.prefix, v_item.ttl_minutes),
+    'Pass minutes, more than 0 and at most 1e10, fractions too; null never expires.');
 end
 $fn$;
 
@@ -5626,7 +5659,7 @@ as $fn$
 declare
   v_equal jsonb;
 begin
-  if p_filter is null then
+  if p_filter is null or jsonb_typeof(p_filter) <> 'object' then
     return null;
   end if;
   select jsonb_object_agg(e.key, e.operand) into v_equal
@@ -5791,9 +5824,9 @@ begin
         else 'Install pgvector 0.8 or later and run: alter extension vector update.' end;
   end if;
 
+  perform pg_advisory_xact_lock(hashtextextended('@extschema@.store_vectors', 0));
   if to_regclass('@extschema@.store_vectors') is null then
-    execute format($sql$
-      create table @extschema@.store_vectors (
+    execute format($sql$create table @extschema@.store_vectors (
         prefix text collate "C" not null,
         key text collate "C" not null,
         field_name text collate "C" not null,
@@ -5805,6 +5838,10 @@ begin
         foreign key (prefix, key) references @extschema@.store (prefix, key) on delete cascade
       )
       $sql$, v_schema, p_vector_type, p_dims);
+    -- Until there is an index nothing else says the distance, and that of a table that was dropped is not this one's.
+    insert into @extschema@.settings (key, value)
+    values ('vector_index', jsonb_build_object('distance', p_distance))
+    on conflict (key) do update set value = excluded.value, updated_at = now();
     for v_grant in
       select g.privilege_type, g.is_grantable, case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as role
       from pg_catalog.pg_class c
@@ -5825,15 +5862,13 @@ begin
   if not exists (
     select from pg_catalog.pg_attribute a where a.attrelid = '@extschema@.store_vectors'::regclass and a.attname = 'text_hash'
   ) then
-    alter table @extschema@.store_vectors add column text_hash bytea;
+    execute 'alter table @extschema@.store_vectors add column text_hash bytea';
   end if;
   if not exists (
     select from pg_catalog.pg_trigger t where t.tgrelid = '@extschema@.store_vectors'::regclass and t.tgname = 'store_vectors_touch'
   ) then
-    create trigger store_vectors_touch
-      before update of embedding on @extschema@.store_vectors
-      for each row when (new.text_hash is not distinct from old.text_hash)
-      execute function @extschema@.store_vectors_touch();
+    execute 'create trigger store_vectors_touch before update of embedding on @extschema@.store_vectors '
+      'for each row when (new.text_hash is not distinct from old.text_hash) execute function @extschema@.store_vectors_touch()';
   end if;
   comment on table @extschema@.store_vectors is 'One row an embedded text of an item: several for an item with several texts.';
   comment on column @extschema@.store_vectors.field_name is
@@ -5856,6 +5891,8 @@ begin
   values ('vector_index', jsonb_build_object('dims', p_dims, 'vector_type', p_vector_type, 'distance', p_distance, 'method', p_method,
     'options', p_options))
   on conflict (key) do update set value = excluded.value, updated_at = now() where settings.value <> excluded.value;
+  -- The new table is divided between tenants where the others are.
+  perform @extschema@.enable_tenancy(s.value ->> 'mode') from @extschema@.settings s where s.key = 'tenancy';
 end
 $fn$;
 
@@ -6118,26 +6155,27 @@ security invoker
 as $fn$
 declare
   v_dims integer;
+  v_items bigint[];
   v_missing text;
 begin
   v_dims := @extschema@.reject_store_vectors(p_values, p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new, p_vectors);
 
+  -- Of several puts of one key the last counts.
+  v_items := array(
+    select max(i.position)
+    from unnest(p_prefixes, p_keys) with ordinality i (prefix, key, position)
+    group by i.prefix, i.key
+  );
   delete from @extschema@.store_vectors v
-  using unnest(p_prefixes, p_keys) i (prefix, key)
-  where v.prefix = i.prefix
-    and v.key = i.key
+  using unnest(v_items) i (item)
+  where v.prefix = p_prefixes[i.item]
+    and v.key = p_keys[i.item]
     and not exists (
-      select
-      from unnest(p_vector_items, p_vector_fields) n (item, field_name)
-      where p_prefixes[n.item] = v.prefix
-        and p_keys[n.item] = v.key
-        and n.field_name = v.field_name
-        and n.item = (
-          select max(o.position)
-          from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
-          where o.prefix = v.prefix and o.key = v.key
-        )
+      select from unnest(p_vector_items, p_vector_fields) n (item, field_name) where n.item = i.item and n.field_name = v.field_name
     );
+  if cardinality(p_vector_items) = 0 then
+    return;
+  end if;
 
   -- A vector that is there with the same hash stays: it is that of the same text by the same embedder.
   insert into @extschema@.store_vectors as v (prefix, key, field_name, embedding, text_hash)
@@ -6148,24 +6186,18 @@ begin
       n (item, field_name, text_hash, is_new, position)
     where n.is_new
   ) n
-  where not exists (
-    select
-    from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
-    where o.prefix = p_prefixes[n.item] and o.key = p_keys[n.item] and o.position > n.item
-  )
-  order by 1, 2, 3
+  join unnest(v_items) i (item) on i.item = n.item
   on conflict (prefix, key, field_name) do update
   set embedding = excluded.embedding, text_hash = excluded.text_hash, updated_at = now()
   where excluded.text_hash is null or v.text_hash is distinct from excluded.text_hash;
 
+  if not false = any (p_vector_new) then
+    return;
+  end if;
   select format('Field %L of item %L in %L.', n.field_name, p_keys[n.item], p_prefixes[n.item]) into v_missing
   from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) n (item, field_name, text_hash, is_new)
+  join unnest(v_items) i (item) on i.item = n.item
   where not n.is_new
-    and not exists (
-      select
-      from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
-      where o.prefix = p_prefixes[n.item] and o.key = p_keys[n.item] and o.position > n.item
-    )
     and not exists (
       select
       from @extschema@.store_vectors v
@@ -6230,37 +6262,32 @@ begin
     perform @extschema@.reject_not_enabled('vector search', 'enable_vector_index');
   end if;
 
-  -- Everybody locks in the order of the key, so that no two wait for each other.
-  perform
-  from @extschema@.store s
-  join unnest(p_prefixes, p_keys) i (prefix, key) on i.prefix = s.prefix and i.key = s.key
-  order by s.prefix, s.key
-  for update of s;
-
-  delete from @extschema@.store s
-  using (
-    select distinct on (i.prefix, i.key) i.prefix, i.key, i.value
-    from unnest(p_prefixes, p_keys, p_values) with ordinality i (prefix, key, value, position)
-    order by i.prefix, i.key, i.position desc
-  ) i
-  where i.value is null and s.prefix = i.prefix and s.key = i.key;
-
+  -- In the order of the key, so that no two puts wait for each other. That holds for items to be removed too, whether they are
+  -- there or not: these go through as null, which no value is.
   insert into @extschema@.store as s (prefix, key, value, expires_at, ttl_minutes)
-  select i.prefix, i.key, i.value, now() + i.ttl_minutes * interval '1 minute', i.ttl_minutes
+  select i.prefix, i.key, coalesce(i.value, 'null'), now() + i.ttl_minutes * interval '1 minute', i.ttl_minutes
   from (
     select distinct on (i.prefix collate "C", i.key collate "C") i.*
     from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) with ordinality i (prefix, key, value, ttl_minutes, position)
     order by i.prefix collate "C", i.key collate "C", i.position desc
   ) i
-  where i.value is not null
-  order by i.prefix collate "C", i.key collate "C"
   on conflict (prefix, key) do update
   set value = excluded.value,
     -- What had expired is a new item.
     created_at = case when s.expires_at <= now() then now() else s.created_at end,
     updated_at = now(),
     expires_at = excluded.expires_at,
-    ttl_minutes = excluded.ttl_minutes;
+    ttl_minutes = excluded.ttl_minutes
+  where excluded.value <> 'null';
+  if array_position(p_values, null) is not null then
+    delete from @extschema@.store s
+    using (
+      select distinct on (i.prefix, i.key) i.prefix, i.key, i.value
+      from unnest(p_prefixes, p_keys, p_values) with ordinality i (prefix, key, value, position)
+      order by i.prefix, i.key, i.position desc
+    ) i
+    where i.value is null and s.prefix = i.prefix and s.key = i.key;
+  end if;
 
   if v_has_vectors then
     perform @extschema@.store_put_vectors(p_prefixes, p_keys, p_values, p_vector_items, p_vector_fields, p_vector_hashes,
@@ -6307,7 +6334,7 @@ revoke all on function @extschema@.store_refresh(text[], text[]) from public;
 -- sql/store/store_get.sql
 
 -- Reads items by key: those that are there, with their position in the arrays, from 1. What has expired is not there.
---   p_refresh_ttl  one element an item, or a single one for all: whether its time to live begins again
+--   p_refresh_ttl  one element an item: whether its time to live begins again
 -- Where no refresh is asked for, or nothing found has a TTL, it writes nothing and works in a read-only transaction.
 -- Locks: the items it refreshes. Errors: LG002.
 create or replace function @extschema@.store_get(p_prefixes text[], p_keys text[], p_refresh_ttl boolean[])
@@ -6505,7 +6532,8 @@ revoke all on procedure @extschema@.sweep(integer, interval) from public;
 
 -- sql/store/store_text_matches.sql
 
--- Part of store_search: the items that match a text, ranked from 1. One of its words is enough, more of them rank higher.
+-- Part of store_search: the items that match a text, ranked from 1. One of its words is enough, more of them rank higher. With
+-- a "phrase" or a -word it is read as a web search, and all of it has to match.
 -- Locks: none. Errors: LG004.
 create or replace function @extschema@.store_text_matches(p_conditions text, p_query text, p_limit bigint)
 returns table (rank bigint, prefix text, key text, score double precision)
@@ -6524,18 +6552,23 @@ begin
   if v_config is null then
     perform @extschema@.reject_not_enabled('text search', 'enable_text_index');
   end if;
-  select string_agg('''' || replace(replace(l.lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery into v_query
-  from unnest(to_tsvector(v_config, p_query)) l;
+  -- Who writes quotes or a minus means them, as in a web search.
+  if p_query ~ '"|(^|\s)-\S' then
+    v_query := websearch_to_tsquery(v_config, p_query);
+  else
+    select string_agg('''' || replace(replace(l.lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery into v_query
+    from unnest(to_tsvector(v_config, p_query)) l;
+  end if;
   return query execute format($sql$
     select row_number() over (order by c.score desc, c.prefix, c.key), c.prefix, c.key, c.score
     from (
       select s.prefix, s.key, ts_rank(s.text_search, $1, 1)::double precision as score
-      from @extschema@.store s
+      from %s.store s
       where s.text_search @@ $1 and %s
     ) c
     order by c.score desc, c.prefix, c.key
     limit $2
-    $sql$, p_conditions)
+    $sql$, '@extschema@'::text, p_conditions)
   using v_query, p_limit;
 end
 $fn$;
@@ -6609,7 +6642,7 @@ declare
   v_paths jsonpath[] := @extschema@.store_text_paths(p_fields);
   v_config text;
 begin
-  select format('%I.%I', n.nspname, c.cfgname) into v_config
+  select case n.nspname when 'pg_catalog' then quote_ident(c.cfgname) else format('%I.%I', n.nspname, c.cfgname) end into v_config
   from pg_catalog.pg_ts_config c
   join pg_catalog.pg_namespace n on n.oid = c.cfgnamespace
   where p_config in (c.cfgname, n.nspname || '.' || c.cfgname, format('%I.%I', n.nspname, c.cfgname))
@@ -6619,6 +6652,7 @@ begin
     perform @extschema@.reject_argument('text search configuration', format('%L does not exist.', p_config),
       'Pass the name of one of pg_ts_config, such as simple or english.');
   end if;
+  perform pg_advisory_xact_lock(hashtextextended('@extschema@.text_search', 0));
   select * into v_is from @extschema@.store_info();
   if v_is.text_config is not null then
     if v_is.text_config <> v_config or v_is.text_fields <> p_fields then
@@ -6630,7 +6664,7 @@ begin
   end if;
   execute format('alter table @extschema@.store add column text_search tsvector '
     'generated always as (@extschema@.store_text_search(%L::regconfig, value, %L::jsonpath[])) stored', v_config, v_paths);
-  create index store_text_search_idx on @extschema@.store using gin (text_search);
+  execute 'create index store_text_search_idx on @extschema@.store using gin (text_search)';
   comment on column @extschema@.store.text_search is 'The words of the item for the text search of store_search.';
   comment on index @extschema@.store_text_search_idx is 'The text search of store_search.';
   insert into @extschema@.settings (key, value)
@@ -6744,8 +6778,8 @@ begin
       if @extschema@.store_timestamp(v_text) is null then
         return format('(jsonb_typeof(%s) = ''string'' and (%s) #>> ''{}'' %s %L collate "C")', v_value, v_value, v_compare, v_text);
       end if;
-      return format('(jsonb_typeof(%1$s) = ''string'' and coalesce(@extschema@.store_timestamp((%1$s) #>> ''{}'') %2$s %3$L, '
-        '(%1$s) #>> ''{}'' %2$s %4$L collate "C"))', v_value, v_compare, @extschema@.store_timestamp(v_text)::text, v_text);
+      return format('(jsonb_typeof(%1$s) = ''string'' and coalesce(%4$s.store_timestamp((%1$s) #>> ''{}'') %2$s %4$s.store_timestamp(%3$L), '
+        '(%1$s) #>> ''{}'' %2$s %3$L collate "C"))', v_value, v_compare, v_text, '@extschema@'::text);
     else
       return 'false';
   end case;
@@ -6888,8 +6922,8 @@ set jit = off
 as $fn$
 declare
   v_namespace text := coalesce(@extschema@.store_prefix_condition('v', p_prefix), 'true');
-  v_item text := case when p_filter is not null then format('cross join lateral (select from @extschema@.store s '
-    'where s.prefix = v.prefix and s.key = v.key and %s limit 1) s', p_filter) end;
+  v_item text := case when p_filter is not null then format('cross join lateral (select from %s.store s '
+    'where s.prefix = v.prefix and s.key = v.key and %s limit 1) s', '@extschema@'::text, p_filter) end;
   v_nearest text;
   v_names text[];
   v_values text[];
@@ -6900,11 +6934,11 @@ declare
   v_exhausted boolean;
 begin
   if p_method is null then
-    v_nearest := format('select v.prefix, v.key, %s as distance from @extschema@.store_vectors v where %s order by 3 limit $2',
-      p_distance, v_namespace);
+    v_nearest := format('select v.prefix, v.key, %s as distance from %s.store_vectors v where %s order by 3 limit $2',
+      p_distance, '@extschema@'::text, v_namespace);
   else
     v_nearest := format('select v.prefix, v.key, v.distance from (select v.prefix, v.key, %1$s as distance '
-      'from @extschema@.store_vectors v order by %1$s limit $3) v %2$s where %3$s limit $2', p_distance, v_item, v_namespace);
+      'from %2$s.store_vectors v order by %1$s limit $3) v %3$s where %4$s limit $2', p_distance, '@extschema@'::text, v_item, v_namespace);
     v_names := array['enable_seqscan', 'enable_sort', p_method || '.iterative_scan'];
     v_values := array['off', 'off', 'relaxed_order'];
     if p_method = 'hnsw' then
@@ -7001,7 +7035,7 @@ begin
   if not v_small or p_filter is null then
     return query
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
-      case when v_cosine then 1 - c.distance else -c.distance end
+      case when v_cosine then 1 - c.distance else 0 - c.distance end
     from @extschema@.store_vector_scan(p_prefix, p_filter,
       case when v_small then v_exact else v_indexed end, p_query, p_limit, case when not v_small then v_index.method end, v_candidates,
       greatest(200, 4 * v_candidates, least(v_index.vectors / 500, 20000))::bigint,
@@ -7013,18 +7047,18 @@ begin
 
   return query execute format($sql$
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
-      case when $3 then 1 - c.distance else -c.distance end
+      case when $3 then 1 - c.distance else 0 - c.distance end
     from (
       select s.prefix, s.key, (
-        select min(%s) from @extschema@.store_vectors v where v.prefix = s.prefix and v.key = s.key
+        select min(%1$s) from %2$s.store_vectors v where v.prefix = s.prefix and v.key = s.key
       ) as distance
-      from @extschema@.store s
-      where %s
+      from %2$s.store s
+      where %3$s
       order by distance, s.prefix, s.key
       limit $2
     ) c
     where c.distance is not null
-    $sql$, v_exact, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
+    $sql$, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
       p_filter, case when not v_small then p_narrowing end))
   using p_query, p_limit, v_cosine;
 end
@@ -7101,12 +7135,12 @@ begin
         select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
         from (
           select s.prefix, s.key
-          from @extschema@.store s
+          from %s.store s
           where %s
           order by s.updated_at desc, s.prefix, s.key
           limit $1 offset $2
         ) c
-        $sql$, v_conditions)
+        $sql$, '@extschema@'::text, v_conditions)
       into v_prefixes, v_keys, v_scores
       using p_limit, p_offset;
     when 'hybrid' then

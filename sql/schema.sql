@@ -312,6 +312,13 @@ set search_path = ""
 as md5 2c72d424c2b1277b18401fc59cbe9ff6;
 comment on function @extschema@.drop_retention_policy(text) is 'Takes a retention policy away; says whether there was one.';
 
+create function @extschema@.enable_filter_index()
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 4c50fed992506ab178b3832049de72a9;
+comment on function @extschema@.enable_filter_index() is 'Makes an index for filters by equality in large namespaces; costs writes.';
+
 create function @extschema@.enable_guards(p_deleted_threads boolean DEFAULT true, p_versions boolean DEFAULT true)
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
@@ -330,14 +337,14 @@ create function @extschema@.enable_text_index(p_config text DEFAULT 'simple'::te
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
-as md5 191e739ad4f7279e8acf5498023ce4ee;
+as md5 56db52b157614905bc39c17a51d5ad40;
 comment on function @extschema@.enable_text_index(text, text[]) is 'Makes the column and the index by which store_search searches text.';
 
 create function @extschema@.enable_vector_index(p_dims integer, p_vector_type text DEFAULT 'vector'::text, p_distance text DEFAULT 'cosine'::text, p_method text DEFAULT 'hnsw'::text, p_options jsonb DEFAULT '{}'::jsonb)
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
-as md5 539a028af04bd9f77058ea4e834dd782;
+as md5 6f0a4b243620981b6fdf80fa182d6a31;
 comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is 'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
 
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
@@ -730,7 +737,7 @@ comment on function @extschema@.reject_query_vector(real[], integer) is 'Raises 
 create function @extschema@.reject_store_items(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[])
 returns void
 language plpgsql immutable parallel safe security invoker cost 100
-as md5 50dd3202a36f9d2721b1998f06a0cb86;
+as md5 7de1c447f43e645061a42b479b71f07b;
 comment on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) is 'Raises LG002 for the first item that cannot be put.';
 
 create function @extschema@.reject_store_vectors(p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])
@@ -867,7 +874,7 @@ comment on function @extschema@.store_delete(text[], text[]) is 'Removes items o
 create function @extschema@.store_filter_comparison(p_path text, p_operator text, p_operand jsonb)
 returns text
 language plpgsql immutable parallel safe security invoker cost 100
-as md5 f38819915c509dc810c77c145613779a;
+as md5 ea86fb8f45ba57b55565e0de7a75e7d4;
 comment on function @extschema@.store_filter_comparison(text, text, jsonb) is 'One comparison of a filter of store_search as an SQL condition on the value of row s.';
 
 create function @extschema@.store_filter_condition(p_filter jsonb)
@@ -879,7 +886,7 @@ comment on function @extschema@.store_filter_condition(jsonb) is 'Makes a filter
 create function @extschema@.store_filter_narrowing(p_filter jsonb)
 returns text
 language plpgsql immutable parallel safe security invoker cost 100
-as md5 52aa1517512deafa183de78909003215;
+as md5 dcdba2649e2bfa87fc80c623d4bef3cc;
 comment on function @extschema@.store_filter_narrowing(jsonb) is 'Part of store_search: the equalities of a filter as one containment, or null.';
 
 create function @extschema@.store_get(p_prefixes text[], p_keys text[], p_refresh_ttl boolean[])
@@ -922,13 +929,13 @@ comment on function @extschema@.store_prefix_condition(text, text) is 'The SQL c
 create function @extschema@.store_put(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[], p_vector_items integer[] DEFAULT '{}'::integer[], p_vector_fields text[] DEFAULT '{}'::text[], p_vector_hashes bytea[] DEFAULT '{}'::bytea[], p_vector_new boolean[] DEFAULT '{}'::boolean[], p_vectors real[] DEFAULT '{}'::real[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 0105ab23f7d1c714a17e68244be4cd73;
+as md5 f9cea77801b7c4d689e06fa5017f6517;
 comment on function @extschema@.store_put(text[], text[], jsonb[], double precision[], integer[], text[], bytea[], boolean[], real[]) is 'Writes items of the store with their vectors, and removes those whose value is null; the last put of a key wins.';
 
 create function @extschema@.store_put_vectors(p_prefixes text[], p_keys text[], p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 0be36d2384eb72e41d5a7cfb9c3b9f87;
+as md5 25afdcbfdf1bbedade1e34b38937103a;
 comment on function @extschema@.store_put_vectors(text[], text[], jsonb[], integer[], text[], bytea[], boolean[], real[]) is 'Part of store_put: makes the vectors of items exactly the given ones.';
 
 create function @extschema@.store_refresh(p_prefixes text[], p_keys text[])
@@ -941,7 +948,7 @@ create function @extschema@.store_search(p_prefix text, p_filter jsonb DEFAULT N
 returns TABLE(prefix text, key text, value jsonb, created_at timestamp with time zone, updated_at timestamp with time zone, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 0027116fc06ec12cab494ffc77b419c7;
+as md5 c34f97ad52b2cdc53b01cb2ca1762404;
 comment on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) is 'Searches a namespace and those below it by filter and by vector, text, both or time of update, best first.';
 
 create function @extschema@.store_set_local(p_names text[], p_values text[])
@@ -961,7 +968,7 @@ create function @extschema@.store_text_matches(p_conditions text, p_query text, 
 returns TABLE(rank bigint, prefix text, key text, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 28c373f90991073f63d01947e16a52f0;
+as md5 aae3e474dd0523900759ec53385a6d3e;
 comment on function @extschema@.store_text_matches(text, text, bigint) is 'Part of store_search: the items that match a text, best first.';
 
 create function @extschema@.store_text_paths(p_fields text[])
@@ -994,14 +1001,14 @@ create function @extschema@.store_vector_matches(p_prefix text, p_filter text, p
 returns TABLE(rank bigint, prefix text, key text, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 186c00056c39afc303d9f8ca824d09fd;
+as md5 451e3a0441528c5a493379afaadf46de;
 comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
 
 create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_horizon double precision)
 returns TABLE(prefix text, key text, distance double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 5eaa17bbdcb1464ee6bb650b602445b6;
+as md5 e193884419063f992d494205cc8d148b;
 comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
 
 create function @extschema@.store_vectors_touch()

@@ -16,7 +16,7 @@ declare
   v_paths jsonpath[] := @extschema@.store_text_paths(p_fields);
   v_config text;
 begin
-  select format('%I.%I', n.nspname, c.cfgname) into v_config
+  select case n.nspname when 'pg_catalog' then quote_ident(c.cfgname) else format('%I.%I', n.nspname, c.cfgname) end into v_config
   from pg_catalog.pg_ts_config c
   join pg_catalog.pg_namespace n on n.oid = c.cfgnamespace
   where p_config in (c.cfgname, n.nspname || '.' || c.cfgname, format('%I.%I', n.nspname, c.cfgname))
@@ -26,6 +26,7 @@ begin
     perform @extschema@.reject_argument('text search configuration', format('%L does not exist.', p_config),
       'Pass the name of one of pg_ts_config, such as simple or english.');
   end if;
+  perform pg_advisory_xact_lock(hashtextextended('@extschema@.text_search', 0));
   select * into v_is from @extschema@.store_info();
   if v_is.text_config is not null then
     if v_is.text_config <> v_config or v_is.text_fields <> p_fields then
@@ -37,7 +38,7 @@ begin
   end if;
   execute format('alter table @extschema@.store add column text_search tsvector '
     'generated always as (@extschema@.store_text_search(%L::regconfig, value, %L::jsonpath[])) stored', v_config, v_paths);
-  create index store_text_search_idx on @extschema@.store using gin (text_search);
+  execute 'create index store_text_search_idx on @extschema@.store using gin (text_search)';
   comment on column @extschema@.store.text_search is 'The words of the item for the text search of store_search.';
   comment on index @extschema@.store_text_search_idx is 'The text search of store_search.';
   insert into @extschema@.settings (key, value)

@@ -40,9 +40,9 @@ begin
         else 'Install pgvector 0.8 or later and run: alter extension vector update.' end;
   end if;
 
+  perform pg_advisory_xact_lock(hashtextextended('@extschema@.store_vectors', 0));
   if to_regclass('@extschema@.store_vectors') is null then
-    execute format($sql$
-      create table @extschema@.store_vectors (
+    execute format($sql$create table @extschema@.store_vectors (
         prefix text collate "C" not null,
         key text collate "C" not null,
         field_name text collate "C" not null,
@@ -54,6 +54,10 @@ begin
         foreign key (prefix, key) references @extschema@.store (prefix, key) on delete cascade
       )
       $sql$, v_schema, p_vector_type, p_dims);
+    -- Until there is an index nothing else says the distance, and that of a table that was dropped is not this one's.
+    insert into @extschema@.settings (key, value)
+    values ('vector_index', jsonb_build_object('distance', p_distance))
+    on conflict (key) do update set value = excluded.value, updated_at = now();
     for v_grant in
       select g.privilege_type, g.is_grantable, case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as role
       from pg_catalog.pg_class c
@@ -74,15 +78,13 @@ begin
   if not exists (
     select from pg_catalog.pg_attribute a where a.attrelid = '@extschema@.store_vectors'::regclass and a.attname = 'text_hash'
   ) then
-    alter table @extschema@.store_vectors add column text_hash bytea;
+    execute 'alter table @extschema@.store_vectors add column text_hash bytea';
   end if;
   if not exists (
     select from pg_catalog.pg_trigger t where t.tgrelid = '@extschema@.store_vectors'::regclass and t.tgname = 'store_vectors_touch'
   ) then
-    create trigger store_vectors_touch
-      before update of embedding on @extschema@.store_vectors
-      for each row when (new.text_hash is not distinct from old.text_hash)
-      execute function @extschema@.store_vectors_touch();
+    execute 'create trigger store_vectors_touch before update of embedding on @extschema@.store_vectors '
+      'for each row when (new.text_hash is not distinct from old.text_hash) execute function @extschema@.store_vectors_touch()';
   end if;
   comment on table @extschema@.store_vectors is 'One row an embedded text of an item: several for an item with several texts.';
   comment on column @extschema@.store_vectors.field_name is
@@ -105,6 +107,8 @@ begin
   values ('vector_index', jsonb_build_object('dims', p_dims, 'vector_type', p_vector_type, 'distance', p_distance, 'method', p_method,
     'options', p_options))
   on conflict (key) do update set value = excluded.value, updated_at = now() where settings.value <> excluded.value;
+  -- The new table is divided between tenants where the others are.
+  perform @extschema@.enable_tenancy(s.value ->> 'mode') from @extschema@.settings s where s.key = 'tenancy';
 end
 $fn$;
 

@@ -52,8 +52,8 @@ begin
       if @extschema@.store_timestamp(v_text) is null then
         return format('(jsonb_typeof(%s) = ''string'' and (%s) #>> ''{}'' %s %L collate "C")', v_value, v_value, v_compare, v_text);
       end if;
-      return format('(jsonb_typeof(%1$s) = ''string'' and coalesce(@extschema@.store_timestamp((%1$s) #>> ''{}'') %2$s %3$L, '
-        '(%1$s) #>> ''{}'' %2$s %4$L collate "C"))', v_value, v_compare, @extschema@.store_timestamp(v_text)::text, v_text);
+      return format('(jsonb_typeof(%1$s) = ''string'' and coalesce(%4$s.store_timestamp((%1$s) #>> ''{}'') %2$s %4$s.store_timestamp(%3$L), '
+        '(%1$s) #>> ''{}'' %2$s %3$L collate "C"))', v_value, v_compare, v_text, '@extschema@'::text);
     else
       return 'false';
   end case;

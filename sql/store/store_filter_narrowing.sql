@@ -11,7 +11,7 @@ as $fn$
 declare
   v_equal jsonb;
 begin
-  if p_filter is null then
+  if p_filter is null or jsonb_typeof(p_filter) <> 'object' then
     return null;
   end if;
   select jsonb_object_agg(e.key, e.operand) into v_equal

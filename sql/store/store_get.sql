@@ -1,5 +1,5 @@
 -- Reads items by key: those that are there, with their position in the arrays, from 1. What has expired is not there.
---   p_refresh_ttl  one element an item, or a single one for all: whether its time to live begins again
+--   p_refresh_ttl  one element an item: whether its time to live begins again
 -- Where no refresh is asked for, or nothing found has a TTL, it writes nothing and works in a read-only transaction.
 -- Locks: the items it refreshes. Errors: LG002.
 create or replace function @extschema@.store_get(p_prefixes text[], p_keys text[], p_refresh_ttl boolean[])

@@ -36,37 +36,32 @@ begin
     perform @extschema@.reject_not_enabled('vector search', 'enable_vector_index');
   end if;
 
-  -- Everybody locks in the order of the key, so that no two wait for each other.
-  perform
-  from @extschema@.store s
-  join unnest(p_prefixes, p_keys) i (prefix, key) on i.prefix = s.prefix and i.key = s.key
-  order by s.prefix, s.key
-  for update of s;
-
-  delete from @extschema@.store s
-  using (
-    select distinct on (i.prefix, i.key) i.prefix, i.key, i.value
-    from unnest(p_prefixes, p_keys, p_values) with ordinality i (prefix, key, value, position)
-    order by i.prefix, i.key, i.position desc
-  ) i
-  where i.value is null and s.prefix = i.prefix and s.key = i.key;
-
+  -- In the order of the key, so that no two puts wait for each other. That holds for items to be removed too, whether they are
+  -- there or not: these go through as null, which no value is.
   insert into @extschema@.store as s (prefix, key, value, expires_at, ttl_minutes)
-  select i.prefix, i.key, i.value, now() + i.ttl_minutes * interval '1 minute', i.ttl_minutes
+  select i.prefix, i.key, coalesce(i.value, 'null'), now() + i.ttl_minutes * interval '1 minute', i.ttl_minutes
   from (
     select distinct on (i.prefix collate "C", i.key collate "C") i.*
     from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) with ordinality i (prefix, key, value, ttl_minutes, position)
     order by i.prefix collate "C", i.key collate "C", i.position desc
   ) i
-  where i.value is not null
-  order by i.prefix collate "C", i.key collate "C"
   on conflict (prefix, key) do update
   set value = excluded.value,
     -- What had expired is a new item.
     created_at = case when s.expires_at <= now() then now() else s.created_at end,
     updated_at = now(),
     expires_at = excluded.expires_at,
-    ttl_minutes = excluded.ttl_minutes;
+    ttl_minutes = excluded.ttl_minutes
+  where excluded.value <> 'null';
+  if array_position(p_values, null) is not null then
+    delete from @extschema@.store s
+    using (
+      select distinct on (i.prefix, i.key) i.prefix, i.key, i.value
+      from unnest(p_prefixes, p_keys, p_values) with ordinality i (prefix, key, value, position)
+      order by i.prefix, i.key, i.position desc
+    ) i
+    where i.value is null and s.prefix = i.prefix and s.key = i.key;
+  end if;
 
   if v_has_vectors then
     perform @extschema@.store_put_vectors(p_prefixes, p_keys, p_values, p_vector_items, p_vector_fields, p_vector_hashes,

@@ -18,26 +18,27 @@ security invoker
 as $fn$
 declare
   v_dims integer;
+  v_items bigint[];
   v_missing text;
 begin
   v_dims := @extschema@.reject_store_vectors(p_values, p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new, p_vectors);
 
+  -- Of several puts of one key the last counts.
+  v_items := array(
+    select max(i.position)
+    from unnest(p_prefixes, p_keys) with ordinality i (prefix, key, position)
+    group by i.prefix, i.key
+  );
   delete from @extschema@.store_vectors v
-  using unnest(p_prefixes, p_keys) i (prefix, key)
-  where v.prefix = i.prefix
-    and v.key = i.key
+  using unnest(v_items) i (item)
+  where v.prefix = p_prefixes[i.item]
+    and v.key = p_keys[i.item]
     and not exists (
-      select
-      from unnest(p_vector_items, p_vector_fields) n (item, field_name)
-      where p_prefixes[n.item] = v.prefix
-        and p_keys[n.item] = v.key
-        and n.field_name = v.field_name
-        and n.item = (
-          select max(o.position)
-          from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
-          where o.prefix = v.prefix and o.key = v.key
-        )
+      select from unnest(p_vector_items, p_vector_fields) n (item, field_name) where n.item = i.item and n.field_name = v.field_name
     );
+  if cardinality(p_vector_items) = 0 then
+    return;
+  end if;
 
   -- A vector that is there with the same hash stays: it is that of the same text by the same embedder.
   insert into @extschema@.store_vectors as v (prefix, key, field_name, embedding, text_hash)
@@ -48,24 +49,18 @@ begin
       n (item, field_name, text_hash, is_new, position)
     where n.is_new
   ) n
-  where not exists (
-    select
-    from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
-    where o.prefix = p_prefixes[n.item] and o.key = p_keys[n.item] and o.position > n.item
-  )
-  order by 1, 2, 3
+  join unnest(v_items) i (item) on i.item = n.item
   on conflict (prefix, key, field_name) do update
   set embedding = excluded.embedding, text_hash = excluded.text_hash, updated_at = now()
   where excluded.text_hash is null or v.text_hash is distinct from excluded.text_hash;
 
+  if not false = any (p_vector_new) then
+    return;
+  end if;
   select format('Field %L of item %L in %L.', n.field_name, p_keys[n.item], p_prefixes[n.item]) into v_missing
   from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) n (item, field_name, text_hash, is_new)
+  join unnest(v_items) i (item) on i.item = n.item
   where not n.is_new
-    and not exists (
-      select
-      from unnest(p_prefixes, p_keys) with ordinality o (prefix, key, position)
-      where o.prefix = p_prefixes[n.item] and o.key = p_keys[n.item] and o.position > n.item
-    )
     and not exists (
       select
       from @extschema@.store_vectors v

@@ -63,12 +63,12 @@ begin
         select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
         from (
           select s.prefix, s.key
-          from @extschema@.store s
+          from %s.store s
           where %s
           order by s.updated_at desc, s.prefix, s.key
           limit $1 offset $2
         ) c
-        $sql$, v_conditions)
+        $sql$, '@extschema@'::text, v_conditions)
       into v_prefixes, v_keys, v_scores
       using p_limit, p_offset;
     when 'hybrid' then

@@ -51,7 +51,7 @@ begin
   if not v_small or p_filter is null then
     return query
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
-      case when v_cosine then 1 - c.distance else -c.distance end
+      case when v_cosine then 1 - c.distance else 0 - c.distance end
     from @extschema@.store_vector_scan(p_prefix, p_filter,
       case when v_small then v_exact else v_indexed end, p_query, p_limit, case when not v_small then v_index.method end, v_candidates,
       greatest(200, 4 * v_candidates, least(v_index.vectors / 500, 20000))::bigint,
@@ -63,18 +63,18 @@ begin
 
   return query execute format($sql$
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
-      case when $3 then 1 - c.distance else -c.distance end
+      case when $3 then 1 - c.distance else 0 - c.distance end
     from (
       select s.prefix, s.key, (
-        select min(%s) from @extschema@.store_vectors v where v.prefix = s.prefix and v.key = s.key
+        select min(%1$s) from %2$s.store_vectors v where v.prefix = s.prefix and v.key = s.key
       ) as distance
-      from @extschema@.store s
-      where %s
+      from %2$s.store s
+      where %3$s
       order by distance, s.prefix, s.key
       limit $2
     ) c
     where c.distance is not null
-    $sql$, v_exact, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
+    $sql$, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
       p_filter, case when not v_small then p_narrowing end))
   using p_query, p_limit, v_cosine;
 end

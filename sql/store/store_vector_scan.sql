@@ -28,8 +28,8 @@ set jit = off
 as $fn$
 declare
   v_namespace text := coalesce(@extschema@.store_prefix_condition('v', p_prefix), 'true');
-  v_item text := case when p_filter is not null then format('cross join lateral (select from @extschema@.store s '
-    'where s.prefix = v.prefix and s.key = v.key and %s limit 1) s', p_filter) end;
+  v_item text := case when p_filter is not null then format('cross join lateral (select from %s.store s '
+    'where s.prefix = v.prefix and s.key = v.key and %s limit 1) s', '@extschema@'::text, p_filter) end;
   v_nearest text;
   v_names text[];
   v_values text[];
@@ -40,11 +40,11 @@ declare
   v_exhausted boolean;
 begin
   if p_method is null then
-    v_nearest := format('select v.prefix, v.key, %s as distance from @extschema@.store_vectors v where %s order by 3 limit $2',
-      p_distance, v_namespace);
+    v_nearest := format('select v.prefix, v.key, %s as distance from %s.store_vectors v where %s order by 3 limit $2',
+      p_distance, '@extschema@'::text, v_namespace);
   else
     v_nearest := format('select v.prefix, v.key, v.distance from (select v.prefix, v.key, %1$s as distance '
-      'from @extschema@.store_vectors v order by %1$s limit $3) v %2$s where %3$s limit $2', p_distance, v_item, v_namespace);
+      'from %2$s.store_vectors v order by %1$s limit $3) v %3$s where %4$s limit $2', p_distance, '@extschema@'::text, v_item, v_namespace);
     v_names := array['enable_seqscan', 'enable_sort', p_method || '.iterative_scan'];
     v_values := array['off', 'off', 'relaxed_order'];
     if p_method = 'hnsw' then

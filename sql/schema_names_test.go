@@ -139,7 +139,7 @@ var smoke = []struct{ function, sql, want string }{
 	{"missing_tenant", `select @.missing_tenant()`, "LG007"},
 	{"setting_tenant", `select set_config('langgraph.tenant', 'acme', true) || @.setting_tenant()`, "acmeacme"},
 	{"role_tenant", `select (@.role_tenant() = current_user)::text`, "true"},
-	{"tenant_tables", `select string_agg(kind, ' ' order by kind) from @.tenant_tables()`, "item operator registry"},
+	{"tenant_tables", `select string_agg(kind, ' ' order by kind) from @.tenant_tables()`, "item operator operator registry"},
 	{"claim_thread", `select @.claim_thread()::text`, "0A000"}, // a trigger function
 	{"claim_item", `select @.claim_item()::text`, "0A000"},
 	{"enable_tenancy", `select @.enable_tenancy('role')`, "LG004"}, // there are no roles

@@ -136,7 +136,6 @@ func TestItemsThatCannotBePutAreRefusedAndNothingIsWritten(t *testing.T) {
 			`'{a,b}', '{k,l}', '{"{}",null}', '{1,0}'`,
 			refusal{"LG002", "invalid TTL", "key 'l' in 'b'", "more than 0"},
 		},
-		"our name in a delete": {`'{a,langgraph}', '{k,l}', '{"{}",null}', '{null,null}'`, refusal{"LG002", "invalid namespace", "'langgraph' begins", "another first label"}},
 		"vectors without an index": {
 			`'{a}', '{k}', '{"{}"}', '{1}', '{1}', '{f}', '{h}', '{t}', '{1,2}'`,
 			refusal{"LG004", "vector search is not enabled", "enable_vector_index has not been called", "Let the owner of the schema call enable_vector_index"},
@@ -153,6 +152,14 @@ func TestItemsThatCannotBePutAreRefusedAndNothingIsWritten(t *testing.T) {
 		require.NoError(t, db.QueryRow(ctx, "select count(*) from langgraph.store").Scan(&rows))
 		require.Zero(t, rows, "nothing of an array is written when one element is refused")
 	})
+}
+
+func TestNothingIsPutUnderTheReservedLabelButWhatIsThereMayBeRemoved(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	exec(t, db, `insert into langgraph.store (prefix, key, value) values ('langgraph', 'k', '{}'), ('langgraph.a', 'k', '{}'), ('langgraphs', 'k', '{}')`)
+	putItems(t, db, itemPut{"langgraph", "k", "", nil}, itemPut{"langgraph.a", "other", "", nil}, itemPut{"langgraphs", "l", "{}", nil})
+	require.Equal(t, []string{"langgraph.a k {}", "langgraphs k {}", "langgraphs l {}"}, storedItems(t, db))
 }
 
 func TestReadsAndDeletesRefuseArraysOfDifferentLengths(t *testing.T) {

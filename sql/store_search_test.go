@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pgweft/pgweft/migrations"
 )
 
 // entry is an item of the store to put, with its vectors. Without a value it is {}; ttl 0 never expires.
@@ -673,6 +675,24 @@ func withoutRole(config *pgx.ConnConfig) *pgx.ConnConfig {
 	config = config.Copy()
 	delete(config.RuntimeParams, "role")
 	return config
+}
+
+func TestEnabledSearchIsNoDriftFromWhatIsShippedAndCanBeMigratedAway(t *testing.T) {
+	t.Parallel()
+	db := newVectorDatabase(t, 2, "")
+	exec(t, db, "select langgraph.enable_text_index()")
+	exec(t, db, "select langgraph.enable_filter_index()")
+	putEntries(t, db, entry{prefix: "a", key: "k", value: `{"t": "x"}`, vectors: []entryVector{{field: "x", numbers: []float32{1, 1}}}})
+	m, err := migrations.New(db.Config().ConnConfig, nil)
+	require.NoError(t, err)
+	drifts, err := m.Verify(t.Context())
+	require.NoError(t, err)
+	for _, drift := range drifts {
+		require.True(t, drift.Harmless, drift.String())
+	}
+	require.NoError(t, m.Goto(t.Context(), 1))
+	require.NoError(t, m.Up(t.Context()))
+	require.True(t, value[bool](t, db, "select dims is null and text_config is null from langgraph.store_info()"))
 }
 
 func TestSearchOfEveryKindAgreesWithAModelOnRandomItems(t *testing.T) {

@@ -28,7 +28,7 @@ begin
   select i.* into v_item
   from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) i (prefix, key, value, ttl_minutes)
   where i.prefix is null or i.key is null or i.prefix = '' or '.' || i.prefix || '.' like '%..%'
-    or i.prefix || '.' like 'langgraph.%' or jsonb_typeof(i.value) <> 'object' or i.ttl_minutes <= 0 or i.ttl_minutes > 1e10
+    or (i.value is not null and i.prefix || '.' like 'langgraph.%') or jsonb_typeof(i.value) <> 'object' or i.ttl_minutes <= 0 or i.ttl_minutes > 1e10
   limit 1;
   if not found then
     return;
@@ -38,7 +38,7 @@ begin
   elsif v_item.prefix = '' or '.' || v_item.prefix || '.' like '%..%' then
     perform @extschema@.reject_argument('namespace', format('%L has an empty label.', v_item.prefix),
       'Join one label or more with "."; none is empty or contains ".".');
-  elsif v_item.prefix || '.' like 'langgraph.%' then
+  elsif v_item.value is not null and v_item.prefix || '.' like 'langgraph.%' then
     perform @extschema@.reject_argument('namespace', format('%L begins with the reserved label %L.', v_item.prefix, 'langgraph'),
       'Choose another first label.');
   elsif jsonb_typeof(v_item.value) <> 'object' then

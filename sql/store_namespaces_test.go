@@ -331,6 +331,6 @@ func TestReadsOfANamespaceTouchFewPagesOfALargeStore(t *testing.T) {
 		require.Equal(t, c.rows, value[int](t, conn, "select count(*) from ("+c.sql+") c"), c.sql)
 		got := buffers(t, conn, c.sql)
 		t.Logf("%5d pages: %s", got, c.sql)
-		require.LessOrEqual(t, got, c.most, fmt.Sprintf("%s touches more pages than expected", c.sql))
+		require.LessOrEqual(t, got, c.most, "%s touches more pages than expected", c.sql)
 	}
 }

@@ -2,7 +2,6 @@ package sql_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"

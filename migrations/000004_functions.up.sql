@@ -5545,7 +5545,7 @@ begin
   elsif jsonb_typeof(v_item.value) <> 'object' then
     perform @extschema@.reject_argument('value',
       format('That of key %L in %L is not a JSON object but of type %s.', v_item.key, v_item.prefix, jsonb_typeof(v_item.value)),
-      'Wrap it, for example as {"value": ...}; SQL null removes the item.');
+      'Wrap it in an object with one field; SQL null removes the item.');
   end if;
   perform @extschema@.reject_argument('TTL',
     format('That of key %L in %L is %s minutes.', v_item.key, v_item.prefix, v_item.ttl_minutes),

@@ -737,7 +737,7 @@ comment on function @extschema@.reject_query_vector(real[], integer) is 'Raises 
 create function @extschema@.reject_store_items(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[])
 returns void
 language plpgsql immutable parallel safe security invoker cost 100
-as md5 814160abd10a2dbe29653c4db5817162;
+as md5 554051ed566e41b31a99ff209180286f;
 comment on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) is 'Raises LG002 for the first item that cannot be put.';
 
 create function @extschema@.reject_store_vectors(p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])

@@ -7031,7 +7031,7 @@ begin
   v_candidates := ceil(greatest(2 * p_limit, p_limit + 10) * v_index.vectors_per_item);
   v_small := v_index.method = 'flat' or v_candidates > 250
     or string_to_array(v_index.vector_version, '.')::integer[] < '{0,8}'
-    or not @extschema@.store_has_more_than(p_prefix, sqrt(4 * p_limit * v_index.vectors)::bigint);
+    or not @extschema@.store_has_more_than(p_prefix, greatest(500, sqrt(4 * p_limit * v_index.vectors))::bigint);
   if not v_small or p_filter is null then
     return query
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,

@@ -1001,7 +1001,7 @@ create function @extschema@.store_vector_matches(p_prefix text, p_filter text, p
 returns TABLE(rank bigint, prefix text, key text, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 451e3a0441528c5a493379afaadf46de;
+as md5 d9467605aaf30c56bca370c8395ba5e4;
 comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
 
 create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_horizon double precision)

@@ -7,7 +7,7 @@ import pathlib
 import re
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import psycopg
@@ -23,9 +23,12 @@ def url_of(bridge: Bridge) -> str:
     return bridge.greeting["database_url"]
 
 
-def conninfo(url: str, *, search_path: str = "", role: str = "", database: str = "") -> str:
-    """A connection string with a search_path and a role in it, as one gives it to LangGraph."""
-    options = [f"-c {name}={value}" for name, value in (("search_path", search_path), ("role", role)) if value]
+def conninfo(
+    url: str, *, search_path: str = "", role: str = "", database: str = "", settings: Mapping[str, Any] | None = None
+) -> str:
+    """A connection string with a search_path, a role and other settings in it, as one gives it to LangGraph."""
+    chosen = {"search_path": search_path, "role": role, **(settings or {})}
+    options = [f"-c {name}={value}" for name, value in chosen.items() if value]
     more: dict[str, Any] = {"options": " ".join(options)} if options else {}
     if database:
         more["dbname"] = database
@@ -52,11 +55,11 @@ def documented(beginning: str, role: str) -> str:
 
 
 @contextlib.contextmanager
-def runtime_role(bridge: Bridge) -> Iterator[str]:
-    """A role that may use the tables, as docs/interop.md has it, and make or change nothing."""
+def runtime_role(bridge: Bridge, url: str = "") -> Iterator[str]:
+    """A role that may use the tables of a database, as docs/interop.md has it, and make or change nothing."""
     name = f"interop_{uuid.uuid4().hex}"
     role = sql.Identifier(name)
-    with psycopg.connect(url_of(bridge), autocommit=True) as admin:
+    with psycopg.connect(url or url_of(bridge), autocommit=True) as admin:
         admin.execute(sql.SQL("create role {}").format(role))
         admin.execute(documented("grant usage on schema langgraph to", name))
         try:

@@ -1,6 +1,6 @@
 """LangGraph's own PostgresStore, unmodified, on our store table, under a role that may not change it.
 
-Go's side of the store, and vectors, are not in this schema yet; what is there is compared by SQL.
+Here there are no vectors, and what is in the table is compared by SQL; Go and vectors come in shared_store.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from langgraph.store.postgres import PostgresStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 import database
+import shared_store
 from bridge import Bridge
 from compare import assert_same
 from groups import Count, Group
@@ -129,4 +130,4 @@ async def run(bridge: Bridge, program: str) -> list[Count]:
         else:
             count.passed += 1
         database.command(program, "migrate", url, "verify")
-        return [count]
+    return [count, *await shared_store.run(bridge, program)]

@@ -49,21 +49,29 @@ func (p peer) serializer() (serde.Serializer, error) {
 }
 
 func (p peer) saver(ctx context.Context) (*pgsaver.Saver, error) {
-	pool, found := pools.Load(p.DatabaseURL)
-	if !found {
-		made, err := pgxpool.New(context.WithoutCancel(ctx), p.DatabaseURL)
-		if err != nil {
-			return nil, err
-		}
-		if pool, found = pools.LoadOrStore(p.DatabaseURL, made); found {
-			made.Close()
-		}
+	pool, err := poolOf(ctx, p.DatabaseURL)
+	if err != nil {
+		return nil, err
 	}
 	serializer, err := p.serializer()
 	if err != nil {
 		return nil, err
 	}
-	return pgsaver.New(pool.(*pgxpool.Pool), &pgsaver.Config{Schema: p.Schema, Serde: serializer}), nil
+	return pgsaver.New(pool, &pgsaver.Config{Schema: p.Schema, Serde: serializer}), nil
+}
+
+func poolOf(ctx context.Context, databaseURL string) (*pgxpool.Pool, error) {
+	pool, found := pools.Load(databaseURL)
+	if !found {
+		made, err := pgxpool.New(context.WithoutCancel(ctx), databaseURL)
+		if err != nil {
+			return nil, err
+		}
+		if pool, found = pools.LoadOrStore(databaseURL, made); found {
+			made.Close()
+		}
+	}
+	return pool.(*pgxpool.Pool), nil
 }
 
 func closePools() {

@@ -6,6 +6,7 @@ drop view if exists @extschema@_analytics.checkpoint_blobs;
 drop function if exists @extschema@.store_search;
 drop function if exists @extschema@.store_vector_matches;
 drop function if exists @extschema@.store_vector_scan;
+drop function if exists @extschema@.store_vector_reach;
 drop function if exists @extschema@.store_unchanged;
 drop function if exists @extschema@.store_filter_condition;
 drop function if exists @extschema@.store_filter_comparison;

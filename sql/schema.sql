@@ -609,6 +609,9 @@ comment on function @extschema@.store_has_more_than(text, bigint) is 'Part of st
 create function @extschema@.store_info()
 returns TABLE(dims integer, vector_type text, distance text, method text, options text[], text_config text, text_fields text[], vector_schema text, vector_version text)
 language plpgsql stable parallel safe security invoker cost 100 rows 1
+set enable_seqscan=off
+set enable_hashjoin=off
+set enable_mergejoin=off
 as md5 592ae5dece8969b12decae1d1bf275c0;
 comment on function @extschema@.store_info() is 'Dimensions, type, distance and method of the vector index, configuration and fields of the text index; one row.';
 
@@ -706,14 +709,20 @@ create function @extschema@.store_vector_matches(p_prefix text, p_filter text, p
 returns TABLE(rank bigint, prefix text, key text, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 451e3a0441528c5a493379afaadf46de;
+as md5 f5440cb926763a00ca4904fed820ad92;
 comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
+
+create function @extschema@.store_vector_reach(p_prefix text, p_filter text, p_candidates bigint, p_vectors double precision, p_least bigint)
+returns bigint
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 84b81e1a2ddf5fc838e6c0e130bb9378;
+comment on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) is 'Part of store_search: how many vectors of the index are worth looking at; 0 where measuring all that matches costs less.';
 
 create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_horizon double precision)
 returns TABLE(prefix text, key text, distance double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 e193884419063f992d494205cc8d148b;
+as md5 668738c25795c91cbd46620438c71f09;
 comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
 
 create function @extschema@.store_vectors_touch()

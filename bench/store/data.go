@@ -53,7 +53,7 @@ type dataset struct {
 
 func newDataset(seed uint64, items, dims int) *dataset {
 	d := &dataset{dims: dims, items: items, vectors: make([]float32, items*dims), topic: make([]int, items), subtopic: make([]int, items)}
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the same data for the same seed are the point
 	for axis := range dims {
 		d.axisScale = append(d.axisScale, 1/math.Sqrt(float64(axis+1)))
 	}
@@ -151,9 +151,9 @@ type query struct {
 // 32 bits.
 const tolerance = 1e-5
 
-// draw a search of the cell. Every other query is about a subtopic that the namespace has an item of, as questions to a
+// query draws a search of a cell, with the exact answer. Every other query is about a subtopic that the namespace has an item of, as questions to a
 // memory are; the rest are about anything.
-func (d *dataset) query(rng *rand.Rand, l level, kind filterKind, limit, number int) query {
+func (d *dataset) query(rng *rand.Rand, l level, kind filterKind, number int) query {
 	user := rng.IntN(users) / l.users * l.users
 	from, to := user*(d.items/users), (user+l.users)*(d.items/users)
 	about := rng.IntN(d.items)
@@ -174,12 +174,12 @@ func (d *dataset) query(rng *rand.Rand, l level, kind filterKind, limit, number 
 		q.field, q.fieldJSON = "topic", asJSON(d.topic[chosen])
 		keep = func(item int) bool { return d.topic[item] == d.topic[chosen] }
 	}
-	d.solve(&q, from, to, keep, limit)
+	d.solve(&q, from, to, keep)
 	return q
 }
 
 // solve finds the exact answer by measuring every item.
-func (d *dataset) solve(q *query, from, to int, keep func(int) bool, limit int) {
+func (d *dataset) solve(q *query, from, to int, keep func(int) bool) {
 	type candidate struct {
 		item     int
 		distance float64

@@ -128,7 +128,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&opts.Items, "items", 100_000, "items with a vector, a multiple of 10000")
 	flags.IntVar(&opts.Queries, "queries", 200, "timed queries a cell")
 	flags.IntVar(&opts.NamespaceItems, "namespace-items", 200_000, "items of the part about namespaces, a multiple of 10000")
-	flags.IntVar(&opts.NamespaceRuns, "namespace-runs", 40, "timed calls of each case about namespaces")
+	flags.IntVar(&opts.NamespaceRuns, "namespace-runs", 20, "timed calls of each case about namespaces")
 	flags.StringVar(&opts.part, "part", "", "measure this alone: search or namespaces")
 	flags.StringVar(&opts.database, "database", "",
 		"URL of a migrated database with pgvector for the part: what an earlier run loaded is used again, or is loaded and stays")

@@ -64,7 +64,8 @@ func measureSearch(ctx context.Context, r *results, ours, theirs *side, p *progr
 		for _, kind := range filterKinds {
 			stream++
 			p.stage("search: namespace %s, filter %s", l.Name, kind)
-			c, err := measureCell(ctx, ours, theirs, d, l, kind, opts.Queries, rand.New(rand.NewPCG(opts.Seed, stream)), p)
+			rng := rand.New(rand.NewPCG(opts.Seed, stream)) //nolint:gosec // the same queries for the same seed are the point
+			c, err := measureCell(ctx, ours, theirs, d, l, kind, opts.Queries, rng, p)
 			if err != nil {
 				return fmt.Errorf("namespace %s, filter %s: %w", l.Name, kind, err)
 			}
@@ -82,7 +83,7 @@ func measureCell(ctx context.Context, ours, theirs *side, d *dataset, l level, k
 	runs := []*cellRun{{side: ours}, {side: theirs}}
 	for i := range warmUps + queries {
 		p.step(i, warmUps+queries)
-		q := d.query(rng, l, kind, limit, i)
+		q := d.query(rng, l, kind, i)
 		if i == warmUps {
 			for _, run := range runs {
 				if err := run.begin(ctx); err != nil {

@@ -26,7 +26,7 @@ func TestTheDataAreTheSameForTheSameSeed(t *testing.T) {
 	require.Equal(t, one.shuffled, same.shuffled)
 	require.NotEqual(t, one.vectors, other.vectors)
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
-	require.Equal(t, one.query(rng(), levels[1], rareFilter, 10, 0), same.query(rng(), levels[1], rareFilter, 10, 0))
+	require.Equal(t, one.query(rng(), levels[1], rareFilter, 0), same.query(rng(), levels[1], rareFilter, 0))
 }
 
 func TestNamespacesAndFiltersHaveTheirShares(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAQueryKnowsItsExactAnswer(t *testing.T) {
 	d := smallDataset()
 	for number, kind := range filterKinds {
 		for _, l := range levels {
-			q := d.query(rand.New(rand.NewPCG(7, uint64(number))), l, kind, 10, number) //nolint:gosec // not negative
+			q := d.query(rand.New(rand.NewPCG(7, uint64(number))), l, kind, number)
 			require.Len(t, q.nearest, min(10, q.matching))
 			best := math.Inf(1)
 			matching := 0
@@ -96,7 +96,7 @@ func TestAQueryKnowsItsExactAnswer(t *testing.T) {
 func TestAnAnswerIsJudged(t *testing.T) {
 	t.Parallel()
 	d := smallDataset()
-	q := d.query(rand.New(rand.NewPCG(7, 7)), levels[2], halfFilter, 10, 0)
+	q := d.query(rand.New(rand.NewPCG(7, 7)), levels[2], halfFilter, 0)
 	excluded := func(outside func(item int) bool) int {
 		for item := range d.items {
 			if outside(item) {
@@ -163,10 +163,11 @@ func TestOptions(t *testing.T) {
 		want    options
 		problem string
 	}{
-		"are large by default": {nil, options{Seed: 4, Items: 100_000, Dims: 384, Queries: 200, NamespaceItems: 200_000, NamespaceRuns: 40}, ""},
+		"are large by default": {nil, options{Seed: 4, Items: 100_000, Dims: 384, Queries: 200, NamespaceItems: 200_000, NamespaceRuns: 20}, ""},
 		"are small when quick, but for those given": {
 			[]string{"--quick", "--queries=7"},
-			options{Seed: 4, Items: 10_000, Dims: 384, Queries: 7, NamespaceItems: 10_000, NamespaceRuns: 5}, "",
+			options{Seed: 4, Items: 10_000, Dims: 384, Queries: 7, NamespaceItems: 10_000, NamespaceRuns: 5},
+			"",
 		},
 		"have items in exact shares":      {[]string{"--items=12345"}, options{}, "--items is 12345: it must be a multiple of 10000"},
 		"name a part that is there":       {[]string{"--part=all"}, options{}, `--part is "all"`},

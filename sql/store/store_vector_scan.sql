@@ -50,10 +50,10 @@ begin
     if p_method = 'hnsw' then
       v_names := v_names || array['hnsw.ef_search', 'hnsw.max_scan_tuples'];
       v_values := v_values || array[
-        least(greatest(80, 4 * p_candidates, current_setting('hnsw.ef_search', true)::integer), 1000)::text, (100 * p_reach)::text];
+        least(greatest(200, 4 * p_candidates, current_setting('hnsw.ef_search', true)::integer), 1000)::text, (100 * p_reach)::text];
     else
       v_names := v_names || array['ivfflat.probes'];
-      v_values := v_values || array[greatest(10, current_setting('ivfflat.probes', true)::integer)::text];
+      v_values := v_values || array[greatest(20, current_setting('ivfflat.probes', true)::integer)::text];
     end if;
     v_values := @extschema@.store_set_local(v_names, v_values);
   end if;

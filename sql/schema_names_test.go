@@ -96,7 +96,7 @@ var smoke = []struct{ function, sql, want string }{
 	{"store_vectors_touch", `select @.store_vectors_touch()`, "0A000"},
 	{"store_vector_matches", `select count(*)::text from @.store_vector_matches('', null, null, array[1], 1)`, "LG004"},
 	{"store_vector_reach", `select @.store_vector_reach('', null, 20, 1000000, 100)::text`, "0"},
-	{"store_vector_scan", `select count(*)::text from @.store_vector_scan('', null, '0', array[1], 1, null, 1, 1, 1)`, "42P01"},
+	{"store_vector_scan", `select count(*)::text from @.store_vector_scan('', null, '0', array[1], 1, null, 1, 1, 1, 1)`, "42P01"},
 	{"store_text_matches", `select count(*)::text from @.store_text_matches('true', 'words', 1)`, "LG004"},
 	{"store_put_vectors", `select @.store_put_vectors('{}', '{}', '{}', null, '{}', '{}', '{}', '{}')`, "LG002"},
 	{"reject_store_items", `select @.reject_store_items(array[''], array['k'], array['{}'::jsonb], array[null]::float8[])`, "LG002"},

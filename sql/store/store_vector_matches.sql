@@ -30,6 +30,8 @@ declare
   v_reach bigint := 0;  -- vectors of the index that are worth looking at
   v_least bigint;
   v_small boolean;
+  v_options text;
+  v_effort integer;
 begin
   select i.*, case when c.reltuples < 0 then pg_relation_size(c.oid) / 2048 else c.reltuples end as vectors,
     case when t.reltuples > 0 and c.reltuples > t.reltuples then c.reltuples / t.reltuples else 1 end as vectors_per_item
@@ -55,12 +57,18 @@ begin
     v_reach := @extschema@.store_vector_reach(p_prefix, p_filter, v_candidates, v_index.vectors, v_least);
   end if;
   if v_reach > 0 or p_filter is null then
+    v_options := array_to_string(v_index.options, ' ');
+    -- The less effort went into building a graph, the more it takes not to get lost in it.
+    v_effort := case v_index.method
+      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64), 4 * v_candidates)
+      else greatest(20, coalesce(substring(v_options from 'lists=(\d+)')::integer, 100) / 10)
+    end;
     return query
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
       case when v_cosine then 1 - c.distance else 0 - c.distance end
     from @extschema@.store_vector_scan(p_prefix, p_filter,
       case when v_reach > 0 then v_indexed else v_exact end, p_query, p_limit, case when v_reach > 0 then v_index.method end,
-      v_candidates, v_reach, case when v_cosine and v_reach > 0 then 1 else double precision 'infinity' end) c;
+      v_candidates, v_reach, v_effort, case when v_cosine and v_reach > 0 then 1 else double precision 'infinity' end) c;
     if found then
       return;
     end if;
@@ -80,7 +88,7 @@ begin
     ) c
     where c.distance is not null
     $sql$, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
-      p_filter, case when not v_small then p_narrowing end))
+      p_filter, p_narrowing))
   using p_query, p_limit, v_cosine;
 end
 $fn$;

@@ -5788,6 +5788,8 @@ begin
     v_exact := v_items * (case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured);
   end if;
   v_needed := p_candidates * p_vectors / (v_share * v_items);
+  -- Farther off than the topic of the query, the index misses more.
+  v_doubt := v_doubt * greatest(1, v_needed / 200);
   return case when v_doubt * c_indexed * (100 + v_needed) < v_exact then greatest(200, 4 * p_candidates, 3 * v_needed)::bigint else 0 end;
 end
 $fn$;
@@ -5948,9 +5950,10 @@ begin
   end if;
   if v_reach > 0 or p_filter is null then
     v_options := array_to_string(v_index.options, ' ');
-    -- The less effort went into building a graph, the more it takes not to get lost in it.
+    -- The less effort went into building a graph, or the farther the way, the more it takes not to get lost in it.
     v_effort := case v_index.method
-      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64), 4 * v_candidates)
+      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64),
+        4 * v_candidates, least(v_reach / 3, 400))
       else greatest(20, coalesce(substring(v_options from 'lists=(\d+)')::integer, 100) / 10)
     end;
     return query

@@ -58,9 +58,10 @@ begin
   end if;
   if v_reach > 0 or p_filter is null then
     v_options := array_to_string(v_index.options, ' ');
-    -- The less effort went into building a graph, the more it takes not to get lost in it.
+    -- The less effort went into building a graph, or the farther the way, the more it takes not to get lost in it.
     v_effort := case v_index.method
-      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64), 4 * v_candidates)
+      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64),
+        4 * v_candidates, least(v_reach / 3, 400))
       else greatest(20, coalesce(substring(v_options from 'lists=(\d+)')::integer, 100) / 10)
     end;
     return query

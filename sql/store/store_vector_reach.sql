@@ -45,6 +45,8 @@ begin
     v_exact := v_items * (case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured);
   end if;
   v_needed := p_candidates * p_vectors / (v_share * v_items);
+  -- Farther off than the topic of the query, the index misses more.
+  v_doubt := v_doubt * greatest(1, v_needed / 200);
   return case when v_doubt * c_indexed * (100 + v_needed) < v_exact then greatest(200, 4 * p_candidates, 3 * v_needed)::bigint else 0 end;
 end
 $fn$;

@@ -52,6 +52,7 @@ drop function if exists @extschema@.is_message;
 drop function if exists @extschema@.store_search;
 drop function if exists @extschema@.store_vector_matches;
 drop function if exists @extschema@.store_vector_scan;
+drop function if exists @extschema@.store_vector_reach;
 drop function if exists @extschema@.store_unchanged;
 drop function if exists @extschema@.store_filter_condition;
 drop function if exists @extschema@.store_filter_comparison;

@@ -1207,6 +1207,7 @@ as $fn$
       ('store_sweep', 'ops'),
       ('store_text_matches', 'app'),
       ('store_vector_matches', 'app'),
+      ('store_vector_reach', 'app'),
       ('store_vector_scan', 'app'),
       ('sweep', 'ops'),
       ('sweep_preview', 'ops'),
@@ -5735,6 +5736,10 @@ stable
 parallel safe
 security invoker
 rows 1
+-- Every search asks, and reading small catalogs from end to end takes three times as long.
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $fn$
 begin
   select a.atttypmod, t.typname,
@@ -5789,7 +5794,8 @@ revoke all on function @extschema@.store_info() from public;
 --   p_vector_type  'vector', or 'halfvec': half the room, and 4,000 dimensions in an index instead of 2,000
 --   p_distance     'cosine', 'l2' or 'inner_product'
 --   p_method       'hnsw'; 'ivfflat', to be called once the vectors are there; 'flat', no index: every search is exact
---   p_options      of the index: m and ef_construction of hnsw, lists of ivfflat
+--   p_options      of the index: m and ef_construction of hnsw, lists of ivfflat. Where it does not say, ef_construction is 128,
+--                  twice what pgvector would take: on clustered vectors an index built with less loses whole clusters
 -- Locks: what it makes; an index on vectors that are there keeps writes waiting while it is built. Errors: LG002, LG004.
 create or replace function @extschema@.enable_vector_index(
   p_dims integer,
@@ -5807,6 +5813,7 @@ set search_path = ''
 as $fn$
 declare
   v_schema text;
+  v_options jsonb := case when p_method = 'hnsw' then jsonb '{"ef_construction": 128}' else jsonb '{}' end || p_options;
   v_is record;
   v_grant record;
 begin
@@ -5879,7 +5886,7 @@ begin
   if v_is.method = 'flat' and p_method <> 'flat' then
     execute format('create index store_vectors_embedding_idx on @extschema@.store_vectors using %I (embedding %I.%I)%s', p_method,
       v_schema, p_vector_type || case p_distance when 'cosine' then '_cosine_ops' when 'l2' then '_l2_ops' else '_ip_ops' end,
-      (select ' with (' || string_agg(format('%I = %s', o.key, o.value), ', ') || ')' from jsonb_each_text(p_options) o));
+      (select ' with (' || string_agg(format('%I = %s', o.key, o.value), ', ') || ')' from jsonb_each_text(v_options) o));
     comment on index @extschema@.store_vectors_embedding_idx is 'The search of the items nearest to a vector.';
   elsif v_is.method <> p_method
     or exists (select from jsonb_each_text(p_options) o where not format('%s=%s', o.key, o.value) = any (v_is.options)) then
@@ -6043,7 +6050,6 @@ declare
   v_decisive integer;                 -- how many labels decide whether a namespace matches; null for all of them
   v_from text collate "C";
   v_below text collate "C";
-  v_prefix text collate "C";
   v_namespace text collate "C";
   v_found text[] := '{}';
   v_enough bigint := v_wanted;        -- how many have to be found for the limit, counting those found twice
@@ -6062,32 +6068,41 @@ begin
     return;
   end if;
 
-  v_from := v_root;
   -- "/" is the character after "."; U+10FFFF is above every label.
   v_below := case v_root when '' then U&'\+10FFFF\+10FFFF' else v_root || '/' end;
+  for v_namespace, v_from in
+    with recursive walk (namespace, matches, next) as (
+      select v_root, false, v_root
+      union all
+      select c.namespace, s.matches,
+        case
+          -- Between "a" and "a." comes "a-b".
+          when s.prefix > v_root and s.prefix < v_root || '.' and v_root <> '' then v_root || '.'
+          -- Past everything below, or to what is next: nothing sorts between a text and itself with the least character.
+          when s.prefix > c.namespace then c.namespace || '/'
+          else s.prefix || U&'\0001'
+        end
+      from walk w
+      cross join lateral (
+        select s.prefix, s.prefix ~ all (v_patterns) as matches
+        from @extschema@.store s
+        where s.prefix >= w.next
+          and s.prefix < v_below
+          and (s.expires_at is null or s.expires_at > now())
+        order by s.prefix
+        limit 1
+      ) s
+      cross join lateral (select case when s.matches then p_max_depth else v_decisive end as depth) d
+      cross join lateral (
+        select (case
+          when d.depth is null then s.prefix
+          else array_to_string((string_to_array(s.prefix, '.'))[:d.depth], '.')
+        end) collate "C" as namespace
+      ) c
+    )
+    select w.namespace, w.next from walk w where w.matches
   loop
-    select s.prefix into v_prefix
-    from @extschema@.store s
-    where s.prefix >= v_from
-      and s.prefix < v_below
-      and (s.expires_at is null or s.expires_at > now())
-    order by s.prefix
-    limit 1;
-    exit when not found;
-    if v_root <> '' and v_prefix > v_root and v_prefix < v_root || '.' then
-      v_from := v_root || '.';        -- between "a" and "a." comes "a-b"
-      continue;
-    end if;
-
-    if v_prefix ~ all (v_patterns) then
-      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(p_max_depth, 2147483647)], '.');
-      v_found := v_found || v_namespace;
-    else
-      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(v_decisive, 2147483647)], '.');
-    end if;
-    -- Past everything below, or to the next namespace: nothing sorts between a text and itself with the least character added.
-    v_from := case when v_prefix > v_namespace then v_namespace || '/' else v_prefix || U&'\0001' end;
-
+    v_found := v_found || v_namespace;
     if cardinality(v_found) >= v_enough and (v_complete_at is null or v_from >= v_complete_at) then
       exit when p_max_depth is null;
       select max(f.namespace), count(*) into v_last, v_distinct
@@ -6890,6 +6905,65 @@ comment on function @extschema@.store_unchanged(text[], text[], text[], bytea[])
   'Positions of the texts whose vector is stored with that hash and so need not be embedded again.';
 revoke all on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) from public;
 
+-- sql/store/store_vector_reach.sql
+
+-- Part of store_search: how many vectors of the index are worth looking at before everything that matches is measured; 0 where
+-- that costs less from the start. Goes by what the planner believes of the namespace and by how many of a hundred of its
+-- items the filter keeps. Costs are in microseconds, measured with 384 dimensions in memory; only their ratio counts.
+--   p_filter      condition on row "s" of store, or null
+--   p_candidates  vectors of matching items that are needed
+--   p_vectors     in the index
+--   p_least       items that the namespace is known to have at least
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_vector_reach(
+  p_prefix text,
+  p_filter text,
+  p_candidates bigint,
+  p_vectors double precision,
+  p_least bigint
+)
+returns bigint
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  c_indexed constant double precision := 8;    -- the next vector of the index
+  c_found constant double precision := 1;      -- an item found through the primary key, and filtered
+  c_read constant double precision := 0.25;    -- the same, reading the table from end to end
+  c_measured constant double precision := 5;   -- its vector, found through the primary key
+  v_namespace text := coalesce(@extschema@.store_prefix_condition('s', p_prefix), 'true');
+  v_plan json;
+  v_items double precision;
+  v_share double precision := 1;
+  v_doubt double precision := 2;  -- how many times cheaper the index has to be, for it can still fail
+  v_exact double precision;
+  v_needed double precision;
+begin
+  execute format('explain (format json) select from %s.store s where %s', '@extschema@'::text, v_namespace) into v_plan;
+  v_items := greatest((v_plan #>> '{0,Plan,Plan Rows}')::double precision, p_least);
+  if p_filter is null then
+    v_exact := v_items * 2 * c_found;
+  else
+    execute format('select (count(*) filter (where %s) + 0.5) / (count(*) + 0.5) from (select s.* from %s.store s where %s limit 100) s',
+      p_filter, '@extschema@'::text, v_namespace)
+    into v_share;
+    -- A hundred are few, and those near the query may be others.
+    v_doubt := 5;
+    v_exact := v_items * (case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured);
+  end if;
+  v_needed := p_candidates * p_vectors / (v_share * v_items);
+  -- Farther off than the topic of the query, the index misses more.
+  v_doubt := v_doubt * greatest(1, v_needed / 200);
+  return case when v_doubt * c_indexed * (100 + v_needed) < v_exact then greatest(200, 4 * p_candidates, 3 * v_needed)::bigint else 0 end;
+end
+$fn$;
+
+comment on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) is
+  'Part of store_search: how many vectors of the index are worth looking at; 0 where measuring all that matches costs less.';
+revoke all on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) from public;
+
 -- sql/store/store_vector_scan.sql
 
 -- Part of store_search: the items nearest to a vector, found from the nearest vectors on, whose items are looked at until
@@ -6899,6 +6973,7 @@ revoke all on function @extschema@.store_unchanged(text[], text[], text[], bytea
 --   p_method      of the index to follow; null measures every vector of the namespace instead
 --   p_candidates  how many vectors of matching items make it sure
 --   p_reach       how many vectors of the index it looks at before it gives up
+--   p_effort      ef_search of hnsw, probes of ivfflat, unless the session's own setting is higher
 --   p_horizon     distance from which on the index does not have everything
 -- Locks: none. Errors: none.
 create or replace function @extschema@.store_vector_scan(
@@ -6910,6 +6985,7 @@ create or replace function @extschema@.store_vector_scan(
   p_method text,
   p_candidates bigint,
   p_reach bigint,
+  p_effort integer,
   p_horizon double precision
 )
 returns table (prefix text, key text, distance double precision)
@@ -6939,15 +7015,13 @@ begin
   else
     v_nearest := format('select v.prefix, v.key, v.distance from (select v.prefix, v.key, %1$s as distance '
       'from %2$s.store_vectors v order by %1$s limit $3) v %3$s where %4$s limit $2', p_distance, '@extschema@'::text, v_item, v_namespace);
-    v_names := array['enable_seqscan', 'enable_sort', p_method || '.iterative_scan'];
-    v_values := array['off', 'off', 'relaxed_order'];
     if p_method = 'hnsw' then
-      v_names := v_names || array['hnsw.ef_search', 'hnsw.max_scan_tuples'];
-      v_values := v_values || array[
-        least(greatest(80, 4 * p_candidates, current_setting('hnsw.ef_search', true)::integer), 1000)::text, (100 * p_reach)::text];
+      v_names := array['enable_seqscan', 'enable_sort', 'hnsw.iterative_scan', 'hnsw.max_scan_tuples', 'hnsw.ef_search'];
+      v_values := array['off', 'off', 'relaxed_order', (100 * p_reach)::text,
+        least(greatest(p_effort, current_setting('hnsw.ef_search', true)::integer), 1000)::text];
     else
-      v_names := v_names || array['ivfflat.probes'];
-      v_values := v_values || array[greatest(10, current_setting('ivfflat.probes', true)::integer)::text];
+      v_names := array['enable_seqscan', 'enable_sort', 'ivfflat.iterative_scan', 'ivfflat.probes'];
+      v_values := array['off', 'off', 'relaxed_order', greatest(p_effort, current_setting('ivfflat.probes', true)::integer)::text];
     end if;
     v_values := @extschema@.store_set_local(v_names, v_values);
   end if;
@@ -6975,17 +7049,17 @@ begin
 end
 $fn$;
 
-comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision) is
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is
   'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
-revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision)
+revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision)
   from public;
 
 -- sql/store/store_vector_matches.sql
 
 -- Part of store_search: the items nearest to a vector, each by its best vector, ranked from 1.
--- A namespace so small that measuring all its vectors costs no more than following the index is searched exactly. So is one
--- in which the index does not find enough soon: then few items near the query match, and of what is farther off an index
--- misses more and more.
+-- A namespace so small, or a filter that keeps so few, that measuring what matches costs no more than following the index is
+-- searched exactly. So is what the index does not find enough of soon: then few items near the query match, and of what is
+-- farther off an index misses more and more.
 --   p_filter     condition on row "s" of store, or null
 --   p_narrowing  what contains everything that it keeps, as a condition that an index may serve, or null
 -- Locks: none. Errors: LG002, LG004.
@@ -7011,7 +7085,11 @@ declare
   v_exact text;     -- distance of row "v" of store_vectors to $1
   v_indexed text;   -- the same as the index orders it
   v_candidates bigint;
+  v_reach bigint := 0;  -- vectors of the index that are worth looking at
+  v_least bigint;
   v_small boolean;
+  v_options text;
+  v_effort integer;
 begin
   select i.*, case when c.reltuples < 0 then pg_relation_size(c.oid) / 2048 else c.reltuples end as vectors,
     case when t.reltuples > 0 and c.reltuples > t.reltuples then c.reltuples / t.reltuples else 1 end as vectors_per_item
@@ -7029,17 +7107,27 @@ begin
 
   -- More than asked for, since an iterative scan finds its later batches only nearly in order.
   v_candidates := ceil(greatest(2 * p_limit, p_limit + 10) * v_index.vectors_per_item);
+  v_least := greatest(500, sqrt(4 * p_limit * v_index.vectors));
   v_small := v_index.method = 'flat' or v_candidates > 250
     or string_to_array(v_index.vector_version, '.')::integer[] < '{0,8}'
-    or not @extschema@.store_has_more_than(p_prefix, greatest(500, sqrt(4 * p_limit * v_index.vectors))::bigint);
-  if not v_small or p_filter is null then
+    or not @extschema@.store_has_more_than(p_prefix, v_least);
+  if not v_small then
+    v_reach := @extschema@.store_vector_reach(p_prefix, p_filter, v_candidates, v_index.vectors, v_least);
+  end if;
+  if v_reach > 0 or p_filter is null then
+    v_options := array_to_string(v_index.options, ' ');
+    -- The less effort went into building a graph, or the farther the way, the more it takes not to get lost in it.
+    v_effort := case v_index.method
+      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64),
+        4 * v_candidates, least(v_reach / 3, 400))
+      else greatest(20, coalesce(substring(v_options from 'lists=(\d+)')::integer, 100) / 10)
+    end;
     return query
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
       case when v_cosine then 1 - c.distance else 0 - c.distance end
     from @extschema@.store_vector_scan(p_prefix, p_filter,
-      case when v_small then v_exact else v_indexed end, p_query, p_limit, case when not v_small then v_index.method end, v_candidates,
-      greatest(200, 4 * v_candidates, least(v_index.vectors / 500, 20000))::bigint,
-      case when v_cosine and not v_small then 1 else double precision 'infinity' end) c;
+      case when v_reach > 0 then v_indexed else v_exact end, p_query, p_limit, case when v_reach > 0 then v_index.method end,
+      v_candidates, v_reach, v_effort, case when v_cosine and v_reach > 0 then 1 else double precision 'infinity' end) c;
     if found then
       return;
     end if;
@@ -7059,7 +7147,7 @@ begin
     ) c
     where c.distance is not null
     $sql$, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
-      p_filter, case when not v_small then p_narrowing end))
+      p_filter, p_narrowing))
   using p_query, p_limit, v_cosine;
 end
 $fn$;
@@ -7104,7 +7192,7 @@ declare
     when p_query_text is not null then 'text'
     else 'none' end);
   v_filter text := @extschema@.store_filter_condition(p_filter);
-  v_narrowing text := @extschema@.store_filter_narrowing(p_filter);
+  v_narrowing text;
   v_conditions text;
   v_prefixes text[];
   v_keys text[];
@@ -7125,12 +7213,18 @@ begin
   v_conditions := concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
     @extschema@.store_prefix_condition('s', p_prefix), v_filter);
 
+  -- Without an index that serves it, or in a small namespace, it only costs.
+  if v_filter is not null and v_mode <> 'text' and exists (
+    select
+    from pg_catalog.pg_index i
+    join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
+    where i.indrelid = '@extschema@.store'::regclass and o.opcname = 'jsonb_path_ops' and i.indisvalid
+  ) and @extschema@.store_has_more_than(p_prefix, 1000) then
+    v_narrowing := @extschema@.store_filter_narrowing(p_filter);
+  end if;
+
   case v_mode
     when 'none' then
-      -- Planning with it costs more than a small namespace does.
-      if v_narrowing is not null and @extschema@.store_has_more_than(p_prefix, 1000) then
-        v_conditions := v_conditions || ' and ' || v_narrowing;
-      end if;
       execute format($sql$
         select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
         from (
@@ -7140,7 +7234,7 @@ begin
           order by s.updated_at desc, s.prefix, s.key
           limit $1 offset $2
         ) c
-        $sql$, '@extschema@'::text, v_conditions)
+        $sql$, '@extschema@'::text, concat_ws(' and ', v_conditions, v_narrowing))
       into v_prefixes, v_keys, v_scores
       using p_limit, p_offset;
     when 'hybrid' then

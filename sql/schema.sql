@@ -344,7 +344,7 @@ create function @extschema@.enable_vector_index(p_dims integer, p_vector_type te
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
-as md5 6f0a4b243620981b6fdf80fa182d6a31;
+as md5 9e4bb528c7988ccc888a92805ab1c7c5;
 comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is 'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
 
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
@@ -807,7 +807,7 @@ create function @extschema@.role_rights(p_reader_values boolean DEFAULT false)
 returns TABLE(role text, kind text, object text, rights text)
 language sql stable parallel restricted security invoker cost 100 rows 300
 set search_path = ""
-as md5 1cc5a8c4784e9878cdb31fa0b7a6a9c0;
+as md5 a032f255d5ec3f4680ed2a86282809fe;
 comment on function @extschema@.role_rights(boolean) is 'What the roles app, reader and ops of this schema may do, one row an object; "owner" marks what none of them may.';
 
 create function @extschema@.role_tenant()
@@ -904,6 +904,9 @@ comment on function @extschema@.store_has_more_than(text, bigint) is 'Part of st
 create function @extschema@.store_info()
 returns TABLE(dims integer, vector_type text, distance text, method text, options text[], text_config text, text_fields text[], vector_schema text, vector_version text)
 language plpgsql stable parallel safe security invoker cost 100 rows 1
+set enable_seqscan=off
+set enable_hashjoin=off
+set enable_mergejoin=off
 as md5 592ae5dece8969b12decae1d1bf275c0;
 comment on function @extschema@.store_info() is 'Dimensions, type, distance and method of the vector index, configuration and fields of the text index; one row.';
 
@@ -911,7 +914,7 @@ create function @extschema@.store_list_namespaces(p_match_types text[] DEFAULT '
 returns TABLE(namespace text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 0f60bd0f4bfb52dfd56d9af32730a0b7;
+as md5 3867f2e5e1610c0db51d574a60f99d6e;
 comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is 'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
 
 create function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])
@@ -948,7 +951,7 @@ create function @extschema@.store_search(p_prefix text, p_filter jsonb DEFAULT N
 returns TABLE(prefix text, key text, value jsonb, created_at timestamp with time zone, updated_at timestamp with time zone, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 c34f97ad52b2cdc53b01cb2ca1762404;
+as md5 5c35228323dca7bbed100bb74c4d7272;
 comment on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) is 'Searches a namespace and those below it by filter and by vector, text, both or time of update, best first.';
 
 create function @extschema@.store_set_local(p_names text[], p_values text[])
@@ -1001,15 +1004,21 @@ create function @extschema@.store_vector_matches(p_prefix text, p_filter text, p
 returns TABLE(rank bigint, prefix text, key text, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 d9467605aaf30c56bca370c8395ba5e4;
+as md5 34d1e9d3fae276f8730734968425b4b0;
 comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
 
-create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_horizon double precision)
+create function @extschema@.store_vector_reach(p_prefix text, p_filter text, p_candidates bigint, p_vectors double precision, p_least bigint)
+returns bigint
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 48721e111a6bb4191d277485d96a693d;
+comment on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) is 'Part of store_search: how many vectors of the index are worth looking at; 0 where measuring all that matches costs less.';
+
+create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_effort integer, p_horizon double precision)
 returns TABLE(prefix text, key text, distance double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 e193884419063f992d494205cc8d148b;
-comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
+as md5 703b4d46d4d79dd7048d61f988edfdd2;
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
 
 create function @extschema@.store_vectors_touch()
 returns trigger

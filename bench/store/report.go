@@ -166,8 +166,8 @@ func (r *results) writeSearch(w *bufio.Writer) {
 		"as 1/n from axis to axis. Namespaces and filters say nothing about the vector, except the filter \"one topic\", "+
 		"which keeps items of one topic whatever the query is about. Half of the queries are about something that the namespace has, "+
 		"half about anything. Recall is against exact search outside of the database. Complete is the share of queries that returned "+
-		"%d rows, or all that match. CPU is the mean processor time of the server for a query, which others on the "+
-		"machine disturb least. Index is how often a query uses the vector index.\n\n",
+		"%d rows, or all that match. CPU is the mean processor time of the connection's server process for a query, without parallel workers; others on "+
+		"the machine disturb it least. Index is how often a query uses the vector index.\n\n",
 		limit, o.Items, o.Dims, o.Seed, o.Queries, topics, subtopics, limit)
 	fmt.Fprint(w, "| namespace | filter | matching | pgweft recall | complete | rows | p50 | p95 | CPU | index "+
 		"| LangGraph recall | complete | rows | p50 | p95 | CPU | index | target |\n"+

@@ -211,8 +211,8 @@ func (s *side) vectorIndexScans(ctx context.Context) (int64, error) {
 	return scans, err
 }
 
-// serverCPU is the processor time that the server spent on the connection, which does not depend on who else uses the
-// machine; 0 where the server is not on Linux or its user may not read its files.
+// serverCPU is the processor time of the connection's server process, parallel workers left out. Who else uses the machine
+// disturbs it little; 0 where the server is not on Linux or its user may not read its files.
 func (s *side) serverCPU(ctx context.Context) (time.Duration, error) {
 	var readable bool
 	if err := s.conn.QueryRow(ctx, "select has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute')").Scan(&readable); err != nil || !readable {

@@ -61,6 +61,7 @@ as $fn$
       ('store_sweep', 'ops'),
       ('store_text_matches', 'app'),
       ('store_vector_matches', 'app'),
+      ('store_vector_reach', 'app'),
       ('store_vector_scan', 'app'),
       ('sweep', 'ops'),
       ('sweep_preview', 'ops'),

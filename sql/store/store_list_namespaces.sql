@@ -27,7 +27,6 @@ declare
   v_decisive integer;                 -- how many labels decide whether a namespace matches; null for all of them
   v_from text collate "C";
   v_below text collate "C";
-  v_prefix text collate "C";
   v_namespace text collate "C";
   v_found text[] := '{}';
   v_enough bigint := v_wanted;        -- how many have to be found for the limit, counting those found twice
@@ -46,32 +45,41 @@ begin
     return;
   end if;
 
-  v_from := v_root;
   -- "/" is the character after "."; U+10FFFF is above every label.
   v_below := case v_root when '' then U&'\+10FFFF\+10FFFF' else v_root || '/' end;
+  for v_namespace, v_from in
+    with recursive walk (namespace, matches, next) as (
+      select v_root, false, v_root
+      union all
+      select c.namespace, s.matches,
+        case
+          -- Between "a" and "a." comes "a-b".
+          when s.prefix > v_root and s.prefix < v_root || '.' and v_root <> '' then v_root || '.'
+          -- Past everything below, or to what is next: nothing sorts between a text and itself with the least character.
+          when s.prefix > c.namespace then c.namespace || '/'
+          else s.prefix || U&'\0001'
+        end
+      from walk w
+      cross join lateral (
+        select s.prefix, s.prefix ~ all (v_patterns) as matches
+        from @extschema@.store s
+        where s.prefix >= w.next
+          and s.prefix < v_below
+          and (s.expires_at is null or s.expires_at > now())
+        order by s.prefix
+        limit 1
+      ) s
+      cross join lateral (select case when s.matches then p_max_depth else v_decisive end as depth) d
+      cross join lateral (
+        select (case
+          when d.depth is null then s.prefix
+          else array_to_string((string_to_array(s.prefix, '.'))[:d.depth], '.')
+        end) collate "C" as namespace
+      ) c
+    )
+    select w.namespace, w.next from walk w where w.matches
   loop
-    select s.prefix into v_prefix
-    from @extschema@.store s
-    where s.prefix >= v_from
-      and s.prefix < v_below
-      and (s.expires_at is null or s.expires_at > now())
-    order by s.prefix
-    limit 1;
-    exit when not found;
-    if v_root <> '' and v_prefix > v_root and v_prefix < v_root || '.' then
-      v_from := v_root || '.';        -- between "a" and "a." comes "a-b"
-      continue;
-    end if;
-
-    if v_prefix ~ all (v_patterns) then
-      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(p_max_depth, 2147483647)], '.');
-      v_found := v_found || v_namespace;
-    else
-      v_namespace := array_to_string((string_to_array(v_prefix, '.'))[:coalesce(v_decisive, 2147483647)], '.');
-    end if;
-    -- Past everything below, or to the next namespace: nothing sorts between a text and itself with the least character added.
-    v_from := case when v_prefix > v_namespace then v_namespace || '/' else v_prefix || U&'\0001' end;
-
+    v_found := v_found || v_namespace;
     if cardinality(v_found) >= v_enough and (v_complete_at is null or v_from >= v_complete_at) then
       exit when p_max_depth is null;
       select max(f.namespace), count(*) into v_last, v_distinct

@@ -32,7 +32,7 @@ declare
     when p_query_text is not null then 'text'
     else 'none' end);
   v_filter text := @extschema@.store_filter_condition(p_filter);
-  v_narrowing text := @extschema@.store_filter_narrowing(p_filter);
+  v_narrowing text;
   v_conditions text;
   v_prefixes text[];
   v_keys text[];
@@ -53,12 +53,18 @@ begin
   v_conditions := concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
     @extschema@.store_prefix_condition('s', p_prefix), v_filter);
 
+  -- Without an index that serves it, or in a small namespace, it only costs.
+  if v_filter is not null and v_mode <> 'text' and exists (
+    select
+    from pg_catalog.pg_index i
+    join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
+    where i.indrelid = '@extschema@.store'::regclass and o.opcname = 'jsonb_path_ops' and i.indisvalid
+  ) and @extschema@.store_has_more_than(p_prefix, 1000) then
+    v_narrowing := @extschema@.store_filter_narrowing(p_filter);
+  end if;
+
   case v_mode
     when 'none' then
-      -- Planning with it costs more than a small namespace does.
-      if v_narrowing is not null and @extschema@.store_has_more_than(p_prefix, 1000) then
-        v_conditions := v_conditions || ' and ' || v_narrowing;
-      end if;
       execute format($sql$
         select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
         from (
@@ -68,7 +74,7 @@ begin
           order by s.updated_at desc, s.prefix, s.key
           limit $1 offset $2
         ) c
-        $sql$, '@extschema@'::text, v_conditions)
+        $sql$, '@extschema@'::text, concat_ws(' and ', v_conditions, v_narrowing))
       into v_prefixes, v_keys, v_scores
       using p_limit, p_offset;
     when 'hybrid' then

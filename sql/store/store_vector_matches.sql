@@ -1,7 +1,7 @@
 -- Part of store_search: the items nearest to a vector, each by its best vector, ranked from 1.
--- A namespace so small that measuring all its vectors costs no more than following the index is searched exactly. So is one
--- in which the index does not find enough soon: then few items near the query match, and of what is farther off an index
--- misses more and more.
+-- A namespace so small, or a filter that keeps so few, that measuring what matches costs no more than following the index is
+-- searched exactly. So is what the index does not find enough of soon: then few items near the query match, and of what is
+-- farther off an index misses more and more.
 --   p_filter     condition on row "s" of store, or null
 --   p_narrowing  what contains everything that it keeps, as a condition that an index may serve, or null
 -- Locks: none. Errors: LG002, LG004.
@@ -27,7 +27,11 @@ declare
   v_exact text;     -- distance of row "v" of store_vectors to $1
   v_indexed text;   -- the same as the index orders it
   v_candidates bigint;
+  v_reach bigint := 0;  -- vectors of the index that are worth looking at
+  v_least bigint;
   v_small boolean;
+  v_options text;
+  v_effort integer;
 begin
   select i.*, case when c.reltuples < 0 then pg_relation_size(c.oid) / 2048 else c.reltuples end as vectors,
     case when t.reltuples > 0 and c.reltuples > t.reltuples then c.reltuples / t.reltuples else 1 end as vectors_per_item
@@ -45,17 +49,27 @@ begin
 
   -- More than asked for, since an iterative scan finds its later batches only nearly in order.
   v_candidates := ceil(greatest(2 * p_limit, p_limit + 10) * v_index.vectors_per_item);
+  v_least := greatest(500, sqrt(4 * p_limit * v_index.vectors));
   v_small := v_index.method = 'flat' or v_candidates > 250
     or string_to_array(v_index.vector_version, '.')::integer[] < '{0,8}'
-    or not @extschema@.store_has_more_than(p_prefix, greatest(500, sqrt(4 * p_limit * v_index.vectors))::bigint);
-  if not v_small or p_filter is null then
+    or not @extschema@.store_has_more_than(p_prefix, v_least);
+  if not v_small then
+    v_reach := @extschema@.store_vector_reach(p_prefix, p_filter, v_candidates, v_index.vectors, v_least);
+  end if;
+  if v_reach > 0 or p_filter is null then
+    v_options := array_to_string(v_index.options, ' ');
+    -- The less effort went into building a graph, or the farther the way, the more it takes not to get lost in it.
+    v_effort := case v_index.method
+      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64),
+        4 * v_candidates, least(v_reach / 3, 400))
+      else greatest(20, coalesce(substring(v_options from 'lists=(\d+)')::integer, 100) / 10)
+    end;
     return query
     select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
       case when v_cosine then 1 - c.distance else 0 - c.distance end
     from @extschema@.store_vector_scan(p_prefix, p_filter,
-      case when v_small then v_exact else v_indexed end, p_query, p_limit, case when not v_small then v_index.method end, v_candidates,
-      greatest(200, 4 * v_candidates, least(v_index.vectors / 500, 20000))::bigint,
-      case when v_cosine and not v_small then 1 else double precision 'infinity' end) c;
+      case when v_reach > 0 then v_indexed else v_exact end, p_query, p_limit, case when v_reach > 0 then v_index.method end,
+      v_candidates, v_reach, v_effort, case when v_cosine and v_reach > 0 then 1 else double precision 'infinity' end) c;
     if found then
       return;
     end if;
@@ -75,7 +89,7 @@ begin
     ) c
     where c.distance is not null
     $sql$, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
-      p_filter, case when not v_small then p_narrowing end))
+      p_filter, p_narrowing))
   using p_query, p_limit, v_cosine;
 end
 $fn$;

@@ -5,6 +5,7 @@
 --   p_method      of the index to follow; null measures every vector of the namespace instead
 --   p_candidates  how many vectors of matching items make it sure
 --   p_reach       how many vectors of the index it looks at before it gives up
+--   p_effort      ef_search of hnsw, probes of ivfflat, unless the session's own setting is higher
 --   p_horizon     distance from which on the index does not have everything
 -- Locks: none. Errors: none.
 create or replace function @extschema@.store_vector_scan(
@@ -16,6 +17,7 @@ create or replace function @extschema@.store_vector_scan(
   p_method text,
   p_candidates bigint,
   p_reach bigint,
+  p_effort integer,
   p_horizon double precision
 )
 returns table (prefix text, key text, distance double precision)
@@ -45,15 +47,13 @@ begin
   else
     v_nearest := format('select v.prefix, v.key, v.distance from (select v.prefix, v.key, %1$s as distance '
       'from %2$s.store_vectors v order by %1$s limit $3) v %3$s where %4$s limit $2', p_distance, '@extschema@'::text, v_item, v_namespace);
-    v_names := array['enable_seqscan', 'enable_sort', p_method || '.iterative_scan'];
-    v_values := array['off', 'off', 'relaxed_order'];
     if p_method = 'hnsw' then
-      v_names := v_names || array['hnsw.ef_search', 'hnsw.max_scan_tuples'];
-      v_values := v_values || array[
-        least(greatest(80, 4 * p_candidates, current_setting('hnsw.ef_search', true)::integer), 1000)::text, (100 * p_reach)::text];
+      v_names := array['enable_seqscan', 'enable_sort', 'hnsw.iterative_scan', 'hnsw.max_scan_tuples', 'hnsw.ef_search'];
+      v_values := array['off', 'off', 'relaxed_order', (100 * p_reach)::text,
+        least(greatest(p_effort, current_setting('hnsw.ef_search', true)::integer), 1000)::text];
     else
-      v_names := v_names || array['ivfflat.probes'];
-      v_values := v_values || array[greatest(10, current_setting('ivfflat.probes', true)::integer)::text];
+      v_names := array['enable_seqscan', 'enable_sort', 'ivfflat.iterative_scan', 'ivfflat.probes'];
+      v_values := array['off', 'off', 'relaxed_order', greatest(p_effort, current_setting('ivfflat.probes', true)::integer)::text];
     end if;
     v_values := @extschema@.store_set_local(v_names, v_values);
   end if;
@@ -81,7 +81,7 @@ begin
 end
 $fn$;
 
-comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision) is
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is
   'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
-revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, double precision)
+revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision)
   from public;

@@ -74,6 +74,7 @@ drop function if exists @extschema@.reject_store_vectors;
 drop function if exists @extschema@.enable_vector_index;
 drop function if exists @extschema@.store_info;
 drop function if exists @extschema@.store_has_more_than;
+drop function if exists @extschema@.store_has_filter_index;
 drop function if exists @extschema@.store_filter_narrowing;
 drop function if exists @extschema@.store_delete;
 drop function if exists @extschema@.reject_vector_index;

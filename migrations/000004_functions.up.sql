@@ -5678,6 +5678,31 @@ comment on function @extschema@.store_filter_narrowing(jsonb) is
   'Part of store_search: the equalities of a filter as one containment, or null.';
 revoke all on function @extschema@.store_filter_narrowing(jsonb) from public;
 
+-- sql/store/store_has_filter_index.sql
+
+-- Part of store_search: whether an index on store.value serves containment, as enable_filter_index makes it, whatever its name.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_has_filter_index()
+returns boolean
+language plpgsql
+stable
+parallel safe
+security invoker
+as $fn$
+begin
+  return exists (
+    select
+    from pg_catalog.pg_index i
+    join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
+    where i.indrelid = '@extschema@.store'::regclass and o.opcname = 'jsonb_path_ops' and i.indisvalid
+  );
+end
+$fn$;
+
+comment on function @extschema@.store_has_filter_index() is
+  'Part of store_search: whether an index on store.value serves containment.';
+revoke all on function @extschema@.store_has_filter_index() from public;
+
 -- sql/store/store_has_more_than.sql
 
 -- Part of store_search: whether a namespace and those below it have more items than that, expired ones included. Counts no
@@ -6026,7 +6051,8 @@ revoke all on function @extschema@.store_namespace_patterns(text[], text[]) from
 --                                 all have to match, and an empty path matches everything
 --   p_max_depth                   cuts longer namespaces to so many labels; each comes once
 -- It goes from one namespace to the next by the primary key, so that it costs what there are of namespaces below the
--- labels with which a prefix begins, not of items, and stops after the limit.
+-- labels with which a prefix begins, not of items, and stops after the limit. Where namespaces are small, reading the index
+-- on end costs less than going from one to the next.
 -- Locks: none. Errors: LG002.
 create or replace function @extschema@.store_list_namespaces(
   p_match_types text[] default '{}',
@@ -6070,6 +6096,31 @@ begin
 
   -- "/" is the character after "."; U+10FFFF is above every label.
   v_below := case v_root when '' then U&'\+10FFFF\+10FFFF' else v_root || '/' end;
+  v_from := case v_root when '' then '' else v_root || '.' end;
+  if p_max_depth is null and (v_decisive is null or v_decisive <= coalesce(cardinality(string_to_array(v_root, '.')), 0)) and (
+    select count(*) < 40 * count(distinct i.prefix)
+    from (select s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix limit 1000) i
+  ) then
+    return query
+    select n.namespace
+    from (
+      select v_root as namespace
+      where v_root <> ''
+      union all
+      -- "offset 0", for else the patterns would be tried on every item instead of every namespace.
+      (select distinct s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix offset 0)
+    ) n
+    where n.namespace ~ all (v_patterns)
+      and exists (
+        select
+        from @extschema@.store s
+        where s.prefix = n.namespace
+          and (s.expires_at is null or s.expires_at > now())
+      )
+    limit p_limit offset p_offset;
+    return;
+  end if;
+
   for v_namespace, v_from in
     with recursive walk (namespace, matches, next) as (
       select v_root, false, v_root
@@ -6935,28 +6986,34 @@ declare
   c_measured constant double precision := 5;   -- its vector, found through the primary key
   v_namespace text := coalesce(@extschema@.store_prefix_condition('s', p_prefix), 'true');
   v_plan json;
-  v_items double precision;
+  v_items double precision := p_vectors;
   v_share double precision := 1;
   v_doubt double precision := 2;  -- how many times cheaper the index has to be, for it can still fail
   v_exact double precision;
   v_needed double precision;
 begin
-  execute format('explain (format json) select from %s.store s where %s', '@extschema@'::text, v_namespace) into v_plan;
-  v_items := greatest((v_plan #>> '{0,Plan,Plan Rows}')::double precision, p_least);
-  if p_filter is null then
-    v_exact := v_items * 2 * c_found;
-  else
-    execute format('select (count(*) filter (where %s) + 0.5) / (count(*) + 0.5) from (select s.* from %s.store s where %s limit 100) s',
-      p_filter, '@extschema@'::text, v_namespace)
+  if p_filter is not null then
+    -- A hundred are few, and those near the query may be others: a share that is likely exceeded is taken.
+    execute format('select greatest(m.n - sqrt(m.n), 0.5) / m.of from (select count(*) filter (where %s) as n, count(*) + 0.5 as of '
+      'from (select s.* from %s.store s where %s limit 100) s) m', p_filter, '@extschema@'::text, v_namespace)
     into v_share;
-    -- A hundred are few, and those near the query may be others.
-    v_doubt := 5;
-    v_exact := v_items * (case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured);
+    v_doubt := 4;
   end if;
-  v_needed := p_candidates * p_vectors / (v_share * v_items);
-  -- Farther off than the topic of the query, the index misses more.
-  v_doubt := v_doubt * greatest(1, v_needed / 200);
-  return case when v_doubt * c_indexed * (100 + v_needed) < v_exact then greatest(200, 4 * p_candidates, 3 * v_needed)::bigint else 0 end;
+  -- First as if the namespace were everything: where the index does not pay even then, its size need not be known.
+  for v_known in 0 .. 1 loop
+    v_exact := v_items * case
+      when p_filter is null then 2 * c_found
+      else case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured
+    end;
+    v_needed := p_candidates * p_vectors / (v_share * v_items);
+    if v_doubt * c_indexed * (100 + v_needed) >= v_exact then
+      return 0;
+    end if;
+    exit when p_prefix = '' or v_known = 1;
+    execute format('explain (format json) select from %s.store s where %s', '@extschema@'::text, v_namespace) into v_plan;
+    v_items := greatest((v_plan #>> '{0,Plan,Plan Rows}')::double precision, p_least);
+  end loop;
+  return greatest(200, 4 * p_candidates, 3 * v_needed);
 end
 $fn$;
 
@@ -6967,7 +7024,7 @@ revoke all on function @extschema@.store_vector_reach(text, text, bigint, double
 -- sql/store/store_vector_scan.sql
 
 -- Part of store_search: the items nearest to a vector, found from the nearest vectors on, whose items are looked at until
--- enough match. No rows where that gives no answer: too few of the nearest match, or more are equally near than it looked at.
+-- enough match. Nulls where that gives no answer: too few of the nearest match, or more are equally near than it looked at.
 --   p_filter      condition on row "s" of store, or null
 --   p_distance    of row "v" of store_vectors to $1, as the index orders it
 --   p_method      of the index to follow; null measures every vector of the namespace instead
@@ -6986,15 +7043,15 @@ create or replace function @extschema@.store_vector_scan(
   p_candidates bigint,
   p_reach bigint,
   p_effort integer,
-  p_horizon double precision
+  p_horizon double precision,
+  out prefixes text[],
+  out keys text[],
+  out distances double precision[]
 )
-returns table (prefix text, key text, distance double precision)
 language plpgsql
 volatile
 parallel unsafe
 security invoker
-rows 10
-set jit = off
 as $fn$
 declare
   v_namespace text := coalesce(@extschema@.store_prefix_condition('v', p_prefix), 'true');
@@ -7003,9 +7060,6 @@ declare
   v_nearest text;
   v_names text[];
   v_values text[];
-  v_prefixes text[];
-  v_keys text[];
-  v_distances double precision[];
   v_farthest double precision;
   v_exhausted boolean;
 begin
@@ -7026,68 +7080,70 @@ begin
     v_values := @extschema@.store_set_local(v_names, v_values);
   end if;
   execute format('select array_agg(n.prefix), array_agg(n.key), array_agg(n.distance), max(n.distance), count(*) < $2 from (%s) n', v_nearest)
-  into v_prefixes, v_keys, v_distances, v_farthest, v_exhausted
+  into prefixes, keys, distances, v_farthest, v_exhausted
   using p_query, p_candidates, p_reach;
   perform @extschema@.store_set_local(v_names, v_values);
 
   select array_agg(c.prefix order by c.position), array_agg(c.key order by c.position), array_agg(c.distance order by c.position)
-  into v_prefixes, v_keys, v_distances
+  into prefixes, keys, distances
   from (
     select n.prefix, n.key, min(n.distance) as distance, row_number() over (order by min(n.distance), n.prefix, n.key) as position
-    from unnest(v_prefixes, v_keys, v_distances) n (prefix, key, distance)
+    from unnest(prefixes, keys, distances) n (prefix, key, distance)
     join @extschema@.store s on s.prefix = n.prefix and s.key = n.key
     where s.expires_at is null or s.expires_at > now()
     group by n.prefix, n.key
     order by position
     limit p_limit
   ) c;
-  if v_exhausted and p_method is null
-    or cardinality(v_keys) = p_limit and v_distances[p_limit] < v_farthest and v_distances[p_limit] < p_horizon
+  if not (v_exhausted and p_method is null
+    or coalesce(cardinality(keys) = p_limit and distances[p_limit] < v_farthest and distances[p_limit] < p_horizon, false))
   then
-    return query select * from unnest(v_prefixes, v_keys, v_distances);
+    prefixes := null;
+    keys := null;
+    distances := null;
   end if;
 end
 $fn$;
 
 comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is
-  'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
+  'Part of store_search: the items nearest to a vector from the nearest vectors on; nulls where that gives no answer.';
 revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision)
   from public;
 
 -- sql/store/store_vector_matches.sql
 
--- Part of store_search: the items nearest to a vector, each by its best vector, ranked from 1.
+-- Part of store_search: the items nearest to a vector, each by its best vector, nearest first; nulls where there are none.
 -- A namespace so small, or a filter that keeps so few, that measuring what matches costs no more than following the index is
 -- searched exactly. So is what the index does not find enough of soon: then few items near the query match, and of what is
 -- farther off an index misses more and more.
---   p_filter     condition on row "s" of store, or null
---   p_narrowing  what contains everything that it keeps, as a condition that an index may serve, or null
+--   p_filter     as the caller gave it, or null
+--   p_condition  the same on row "s" of store
 -- Locks: none. Errors: LG002, LG004.
 create or replace function @extschema@.store_vector_matches(
   p_prefix text,
-  p_filter text,
-  p_narrowing text,
+  p_filter jsonb,
+  p_condition text,
   p_query real[],
-  p_limit bigint
+  p_limit bigint,
+  out prefixes text[],
+  out keys text[],
+  out scores double precision[]
 )
-returns table (rank bigint, prefix text, key text, score double precision)
 language plpgsql
 volatile
 parallel unsafe
 security invoker
-rows 10
-set jit = off
 as $fn$
-#variable_conflict use_column
 declare
   v_index record;
-  v_cosine boolean;
   v_exact text;     -- distance of row "v" of store_vectors to $1
   v_indexed text;   -- the same as the index orders it
+  v_score text;     -- of the distance of "c"
   v_candidates bigint;
   v_reach bigint := 0;  -- vectors of the index that are worth looking at
   v_least bigint;
-  v_small boolean;
+  v_large boolean;
+  v_narrowing text;
   v_options text;
   v_effort integer;
 begin
@@ -7098,63 +7154,76 @@ begin
   left join pg_catalog.pg_class c on c.oid = to_regclass('@extschema@.store_vectors')
   left join pg_catalog.pg_class t on t.oid = '@extschema@.store'::regclass;
   perform @extschema@.reject_query_vector(p_query, v_index.dims);
-  v_cosine := v_index.distance = 'cosine';
   v_indexed := format('v.embedding operator(%1$I.%2$s) $1::%1$I.%3$I', v_index.vector_schema,
     case v_index.distance when 'cosine' then '<=>' when 'l2' then '<->' else '<#>' end, v_index.vector_type);
   -- The cosine distance of a vector of zeros is NaN, which is no number to return: it is as near as a right angle. No index
   -- has such vectors.
-  v_exact := case when v_cosine then format('coalesce(nullif(%s, ''NaN''), 1)', v_indexed) else format('0 + (%s)', v_indexed) end;
+  if v_index.distance = 'cosine' then
+    v_exact := format('coalesce(nullif(%s, ''NaN''), 1)', v_indexed);
+    v_score := '1 - c.distance';
+  else
+    v_exact := format('0 + (%s)', v_indexed);
+    v_score := '0 - c.distance';
+  end if;
 
   -- More than asked for, since an iterative scan finds its later batches only nearly in order.
   v_candidates := ceil(greatest(2 * p_limit, p_limit + 10) * v_index.vectors_per_item);
   v_least := greatest(500, sqrt(4 * p_limit * v_index.vectors));
-  v_small := v_index.method = 'flat' or v_candidates > 250
-    or string_to_array(v_index.vector_version, '.')::integer[] < '{0,8}'
-    or not @extschema@.store_has_more_than(p_prefix, v_least);
-  if not v_small then
-    v_reach := @extschema@.store_vector_reach(p_prefix, p_filter, v_candidates, v_index.vectors, v_least);
+  v_large := case
+    when p_prefix = '' and v_index.vectors / v_index.vectors_per_item > 2 * v_least then true
+    else @extschema@.store_has_more_than(p_prefix, v_least)
+  end;
+  if v_large and v_index.method <> 'flat' and v_candidates <= 250
+    and string_to_array(v_index.vector_version, '.')::integer[] >= '{0,8}'
+  then
+    v_reach := @extschema@.store_vector_reach(p_prefix, p_condition, v_candidates, v_index.vectors, v_least);
   end if;
-  if v_reach > 0 or p_filter is null then
+  if v_reach > 0 or p_condition is null then
     v_options := array_to_string(v_index.options, ' ');
     -- The less effort went into building a graph, or the farther the way, the more it takes not to get lost in it.
     v_effort := case v_index.method
-      when 'hnsw' then greatest(100, 12800 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64),
-        4 * v_candidates, least(v_reach / 3, 400))
+      when 'hnsw' then least(greatest(100, 8000 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64),
+        4 * v_candidates, least(v_reach / 3, 400)), 1000)
       else greatest(20, coalesce(substring(v_options from 'lists=(\d+)')::integer, 100) / 10)
     end;
-    return query
-    select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
-      case when v_cosine then 1 - c.distance else 0 - c.distance end
-    from @extschema@.store_vector_scan(p_prefix, p_filter,
+    select s.prefixes, s.keys, s.distances into prefixes, keys, scores
+    from @extschema@.store_vector_scan(p_prefix, p_condition,
       case when v_reach > 0 then v_indexed else v_exact end, p_query, p_limit, case when v_reach > 0 then v_index.method end,
-      v_candidates, v_reach, v_effort, case when v_cosine and v_reach > 0 then 1 else double precision 'infinity' end) c;
-    if found then
+      v_candidates, v_reach, v_effort,
+      case when v_index.distance = 'cosine' and v_reach > 0 then 1 else double precision 'infinity' end) s;
+    if prefixes is not null then
+      execute format('select array_agg(%s order by c.position) from unnest($1) with ordinality c (distance, position)', v_score)
+      into scores
+      using scores;
       return;
     end if;
   end if;
 
-  return query execute format($sql$
-    select row_number() over (order by c.distance, c.prefix, c.key), c.prefix, c.key,
-      case when $3 then 1 - c.distance else 0 - c.distance end
+  if v_large and @extschema@.store_has_filter_index() then
+    v_narrowing := @extschema@.store_filter_narrowing(p_filter);
+  end if;
+  execute format($sql$
+    select array_agg(c.prefix), array_agg(c.key), array_agg(%1$s)
     from (
       select s.prefix, s.key, (
-        select min(%1$s) from %2$s.store_vectors v where v.prefix = s.prefix and v.key = s.key
+        select min(%2$s) from %3$s.store_vectors v where v.prefix = s.prefix and v.key = s.key
       ) as distance
-      from %2$s.store s
-      where %3$s
+      from %3$s.store s
+      where %4$s
       order by distance, s.prefix, s.key
       limit $2
     ) c
     where c.distance is not null
-    $sql$, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())', @extschema@.store_prefix_condition('s', p_prefix),
-      p_filter, p_narrowing))
-  using p_query, p_limit, v_cosine;
+    $sql$, v_score, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
+      @extschema@.store_prefix_condition('s', p_prefix), p_condition, v_narrowing))
+  into prefixes, keys, scores
+  using p_query, p_limit;
 end
 $fn$;
 
-comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is
+comment on function @extschema@.store_vector_matches(text, jsonb, text, real[], bigint) is
   'Part of store_search: the items nearest to a vector, each by its best vector.';
-revoke all on function @extschema@.store_vector_matches(text, text, text, real[], bigint) from public;
+revoke all on function @extschema@.store_vector_matches(text, jsonb, text, real[], bigint) from public;
 
 -- sql/store/store_search.sql
 
@@ -7192,12 +7261,13 @@ declare
     when p_query_text is not null then 'text'
     else 'none' end);
   v_filter text := @extschema@.store_filter_condition(p_filter);
-  v_narrowing text;
   v_conditions text;
+  v_first integer := least(p_offset, 2147483646) + 1;
   v_prefixes text[];
   v_keys text[];
   v_scores double precision[];
-  v_expiring boolean;
+  v_expires boolean;
+  v_expiring boolean := false;
 begin
   if p_prefix is null or p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_refresh_ttl is null then
     perform @extschema@.reject_argument('search',
@@ -7213,18 +7283,12 @@ begin
   v_conditions := concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
     @extschema@.store_prefix_condition('s', p_prefix), v_filter);
 
-  -- Without an index that serves it, or in a small namespace, it only costs.
-  if v_filter is not null and v_mode <> 'text' and exists (
-    select
-    from pg_catalog.pg_index i
-    join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
-    where i.indrelid = '@extschema@.store'::regclass and o.opcname = 'jsonb_path_ops' and i.indisvalid
-  ) and @extschema@.store_has_more_than(p_prefix, 1000) then
-    v_narrowing := @extschema@.store_filter_narrowing(p_filter);
-  end if;
-
   case v_mode
     when 'none' then
+      -- Without an index that serves it, or in a small namespace, it only costs.
+      if v_filter is not null and @extschema@.store_has_more_than(p_prefix, 1000) and @extschema@.store_has_filter_index() then
+        v_conditions := concat_ws(' and ', v_conditions, @extschema@.store_filter_narrowing(p_filter));
+      end if;
       execute format($sql$
         select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
         from (
@@ -7234,7 +7298,7 @@ begin
           order by s.updated_at desc, s.prefix, s.key
           limit $1 offset $2
         ) c
-        $sql$, '@extschema@'::text, concat_ws(' and ', v_conditions, v_narrowing))
+        $sql$, '@extschema@'::text, v_conditions)
       into v_prefixes, v_keys, v_scores
       using p_limit, p_offset;
     when 'hybrid' then
@@ -7245,7 +7309,8 @@ begin
           row_number() over (order by sum(1.0 / (60 + c.rank)) desc, c.prefix, c.key) as position
         from (
           select v.prefix, v.key, v.rank
-          from @extschema@.store_vector_matches(p_prefix, v_filter, v_narrowing, p_query_vector, greatest(2 * (p_limit::bigint + p_offset), 50)) v
+          from @extschema@.store_vector_matches(p_prefix, p_filter, v_filter, p_query_vector, greatest(2 * (p_limit::bigint + p_offset), 50)) m
+          cross join unnest(m.prefixes, m.keys) with ordinality v (prefix, key, rank)
           union all
           select t.prefix, t.key, t.rank
           from @extschema@.store_text_matches(v_conditions, p_query_text, greatest(2 * (p_limit::bigint + p_offset), 50)) t
@@ -7255,10 +7320,9 @@ begin
         limit p_limit offset p_offset
       ) c;
     when 'vector' then
-      select array_agg(c.prefix order by c.rank), array_agg(c.key order by c.rank), array_agg(c.score order by c.rank)
+      select c.prefixes[v_first:], c.keys[v_first:], c.scores[v_first:]
       into v_prefixes, v_keys, v_scores
-      from @extschema@.store_vector_matches(p_prefix, v_filter, v_narrowing, p_query_vector, p_limit::bigint + p_offset) c
-      where c.rank > p_offset;
+      from @extschema@.store_vector_matches(p_prefix, p_filter, v_filter, p_query_vector, p_limit::bigint + p_offset) c;
     else
       select array_agg(c.prefix order by c.rank), array_agg(c.key order by c.rank), array_agg(c.score order by c.rank)
       into v_prefixes, v_keys, v_scores
@@ -7266,18 +7330,17 @@ begin
       where c.rank > p_offset;
   end case;
 
-  return query
-  select s.prefix, s.key, s.value, s.created_at, s.updated_at, c.score
-  from unnest(v_prefixes, v_keys, v_scores) with ordinality c (prefix, key, score, position)
-  join @extschema@.store s on s.prefix = c.prefix and s.key = c.key
-  order by c.position;
-  if p_refresh_ttl then
-    select bool_or(s.ttl_minutes is not null) into v_expiring
-    from unnest(v_prefixes, v_keys) c (prefix, key)
-    join @extschema@.store s on s.prefix = c.prefix and s.key = c.key;
-    if v_expiring then
-      perform @extschema@.store_refresh(v_prefixes, v_keys);
-    end if;
+  for prefix, key, value, created_at, updated_at, score, v_expires in
+    select s.prefix, s.key, s.value, s.created_at, s.updated_at, c.score, s.ttl_minutes is not null
+    from unnest(v_prefixes, v_keys, v_scores) with ordinality c (prefix, key, score, position)
+    join @extschema@.store s on s.prefix = c.prefix and s.key = c.key
+    order by c.position
+  loop
+    v_expiring := v_expiring or v_expires;
+    return next;
+  end loop;
+  if p_refresh_ttl and v_expiring then
+    perform @extschema@.store_refresh(v_prefixes, v_keys);
   end if;
 end
 $fn$;

@@ -895,6 +895,12 @@ language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 as md5 16ba0f5158c5722b0cff2b150cfa0b89;
 comment on function @extschema@.store_get(text[], text[], boolean[]) is 'Reads items of the store by key; expired ones are absent; refreshes the TTL where asked.';
 
+create function @extschema@.store_has_filter_index()
+returns boolean
+language plpgsql stable parallel safe security invoker cost 100
+as md5 ebc613dd6e88c894d54516af692e13a9;
+comment on function @extschema@.store_has_filter_index() is 'Part of store_search: whether an index on store.value serves containment.';
+
 create function @extschema@.store_has_more_than(p_prefix text, p_items bigint)
 returns boolean
 language plpgsql stable parallel safe security invoker cost 100
@@ -914,7 +920,7 @@ create function @extschema@.store_list_namespaces(p_match_types text[] DEFAULT '
 returns TABLE(namespace text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 3867f2e5e1610c0db51d574a60f99d6e;
+as md5 f55b5e61905cee19d240c0685529a764;
 comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is 'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
 
 create function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])
@@ -951,7 +957,7 @@ create function @extschema@.store_search(p_prefix text, p_filter jsonb DEFAULT N
 returns TABLE(prefix text, key text, value jsonb, created_at timestamp with time zone, updated_at timestamp with time zone, score double precision)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
 set jit=off
-as md5 5c35228323dca7bbed100bb74c4d7272;
+as md5 2bd9453a1e6abd705a6d279c0c0850bb;
 comment on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) is 'Searches a namespace and those below it by filter and by vector, text, both or time of update, best first.';
 
 create function @extschema@.store_set_local(p_names text[], p_values text[])
@@ -1000,25 +1006,23 @@ language plpgsql stable parallel safe security invoker cost 100 rows 100
 as md5 7e2a113162ec7529262fbc9033dce9f9;
 comment on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) is 'Positions of the texts whose vector is stored with that hash and so need not be embedded again.';
 
-create function @extschema@.store_vector_matches(p_prefix text, p_filter text, p_narrowing text, p_query real[], p_limit bigint)
-returns TABLE(rank bigint, prefix text, key text, score double precision)
-language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
-set jit=off
-as md5 34d1e9d3fae276f8730734968425b4b0;
-comment on function @extschema@.store_vector_matches(text, text, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
+create function @extschema@.store_vector_matches(p_prefix text, p_filter jsonb, p_condition text, p_query real[], p_limit bigint, OUT prefixes text[], OUT keys text[], OUT scores double precision[])
+returns record
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 e356374a615205cc7dcfe2bb195796c5;
+comment on function @extschema@.store_vector_matches(text, jsonb, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
 
 create function @extschema@.store_vector_reach(p_prefix text, p_filter text, p_candidates bigint, p_vectors double precision, p_least bigint)
 returns bigint
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 48721e111a6bb4191d277485d96a693d;
+as md5 4450e7f2fef243e58d146e30fa5c2bfc;
 comment on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) is 'Part of store_search: how many vectors of the index are worth looking at; 0 where measuring all that matches costs less.';
 
-create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_effort integer, p_horizon double precision)
-returns TABLE(prefix text, key text, distance double precision)
-language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
-set jit=off
-as md5 703b4d46d4d79dd7048d61f988edfdd2;
-comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
+create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_effort integer, p_horizon double precision, OUT prefixes text[], OUT keys text[], OUT distances double precision[])
+returns record
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 7df31cac799010976c2fe45da7d684fd;
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; nulls where that gives no answer.';
 
 create function @extschema@.store_vectors_touch()
 returns trigger

@@ -32,12 +32,13 @@ declare
     when p_query_text is not null then 'text'
     else 'none' end);
   v_filter text := @extschema@.store_filter_condition(p_filter);
-  v_narrowing text;
   v_conditions text;
+  v_first integer := least(p_offset, 2147483646) + 1;
   v_prefixes text[];
   v_keys text[];
   v_scores double precision[];
-  v_expiring boolean;
+  v_expires boolean;
+  v_expiring boolean := false;
 begin
   if p_prefix is null or p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_refresh_ttl is null then
     perform @extschema@.reject_argument('search',
@@ -53,18 +54,12 @@ begin
   v_conditions := concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
     @extschema@.store_prefix_condition('s', p_prefix), v_filter);
 
-  -- Without an index that serves it, or in a small namespace, it only costs.
-  if v_filter is not null and v_mode <> 'text' and exists (
-    select
-    from pg_catalog.pg_index i
-    join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
-    where i.indrelid = '@extschema@.store'::regclass and o.opcname = 'jsonb_path_ops' and i.indisvalid
-  ) and @extschema@.store_has_more_than(p_prefix, 1000) then
-    v_narrowing := @extschema@.store_filter_narrowing(p_filter);
-  end if;
-
   case v_mode
     when 'none' then
+      -- Without an index that serves it, or in a small namespace, it only costs.
+      if v_filter is not null and @extschema@.store_has_more_than(p_prefix, 1000) and @extschema@.store_has_filter_index() then
+        v_conditions := concat_ws(' and ', v_conditions, @extschema@.store_filter_narrowing(p_filter));
+      end if;
       execute format($sql$
         select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
         from (
@@ -74,7 +69,7 @@ begin
           order by s.updated_at desc, s.prefix, s.key
           limit $1 offset $2
         ) c
-        $sql$, '@extschema@'::text, concat_ws(' and ', v_conditions, v_narrowing))
+        $sql$, '@extschema@'::text, v_conditions)
       into v_prefixes, v_keys, v_scores
       using p_limit, p_offset;
     when 'hybrid' then
@@ -85,7 +80,8 @@ begin
           row_number() over (order by sum(1.0 / (60 + c.rank)) desc, c.prefix, c.key) as position
         from (
           select v.prefix, v.key, v.rank
-          from @extschema@.store_vector_matches(p_prefix, v_filter, v_narrowing, p_query_vector, greatest(2 * (p_limit::bigint + p_offset), 50)) v
+          from @extschema@.store_vector_matches(p_prefix, p_filter, v_filter, p_query_vector, greatest(2 * (p_limit::bigint + p_offset), 50)) m
+          cross join unnest(m.prefixes, m.keys) with ordinality v (prefix, key, rank)
           union all
           select t.prefix, t.key, t.rank
           from @extschema@.store_text_matches(v_conditions, p_query_text, greatest(2 * (p_limit::bigint + p_offset), 50)) t
@@ -95,10 +91,9 @@ begin
         limit p_limit offset p_offset
       ) c;
     when 'vector' then
-      select array_agg(c.prefix order by c.rank), array_agg(c.key order by c.rank), array_agg(c.score order by c.rank)
+      select c.prefixes[v_first:], c.keys[v_first:], c.scores[v_first:]
       into v_prefixes, v_keys, v_scores
-      from @extschema@.store_vector_matches(p_prefix, v_filter, v_narrowing, p_query_vector, p_limit::bigint + p_offset) c
-      where c.rank > p_offset;
+      from @extschema@.store_vector_matches(p_prefix, p_filter, v_filter, p_query_vector, p_limit::bigint + p_offset) c;
     else
       select array_agg(c.prefix order by c.rank), array_agg(c.key order by c.rank), array_agg(c.score order by c.rank)
       into v_prefixes, v_keys, v_scores
@@ -106,18 +101,17 @@ begin
       where c.rank > p_offset;
   end case;
 
-  return query
-  select s.prefix, s.key, s.value, s.created_at, s.updated_at, c.score
-  from unnest(v_prefixes, v_keys, v_scores) with ordinality c (prefix, key, score, position)
-  join @extschema@.store s on s.prefix = c.prefix and s.key = c.key
-  order by c.position;
-  if p_refresh_ttl then
-    select bool_or(s.ttl_minutes is not null) into v_expiring
-    from unnest(v_prefixes, v_keys) c (prefix, key)
-    join @extschema@.store s on s.prefix = c.prefix and s.key = c.key;
-    if v_expiring then
-      perform @extschema@.store_refresh(v_prefixes, v_keys);
-    end if;
+  for prefix, key, value, created_at, updated_at, score, v_expires in
+    select s.prefix, s.key, s.value, s.created_at, s.updated_at, c.score, s.ttl_minutes is not null
+    from unnest(v_prefixes, v_keys, v_scores) with ordinality c (prefix, key, score, position)
+    join @extschema@.store s on s.prefix = c.prefix and s.key = c.key
+    order by c.position
+  loop
+    v_expiring := v_expiring or v_expires;
+    return next;
+  end loop;
+  if p_refresh_ttl and v_expiring then
+    perform @extschema@.store_refresh(v_prefixes, v_keys);
   end if;
 end
 $fn$;

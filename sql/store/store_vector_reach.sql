@@ -26,28 +26,34 @@ declare
   c_measured constant double precision := 5;   -- its vector, found through the primary key
   v_namespace text := coalesce(@extschema@.store_prefix_condition('s', p_prefix), 'true');
   v_plan json;
-  v_items double precision;
+  v_items double precision := p_vectors;
   v_share double precision := 1;
   v_doubt double precision := 2;  -- how many times cheaper the index has to be, for it can still fail
   v_exact double precision;
   v_needed double precision;
 begin
-  execute format('explain (format json) select from %s.store s where %s', '@extschema@'::text, v_namespace) into v_plan;
-  v_items := greatest((v_plan #>> '{0,Plan,Plan Rows}')::double precision, p_least);
-  if p_filter is null then
-    v_exact := v_items * 2 * c_found;
-  else
-    execute format('select (count(*) filter (where %s) + 0.5) / (count(*) + 0.5) from (select s.* from %s.store s where %s limit 100) s',
-      p_filter, '@extschema@'::text, v_namespace)
+  if p_filter is not null then
+    -- A hundred are few, and those near the query may be others: a share that is likely exceeded is taken.
+    execute format('select greatest(m.n - sqrt(m.n), 0.5) / m.of from (select count(*) filter (where %s) as n, count(*) + 0.5 as of '
+      'from (select s.* from %s.store s where %s limit 100) s) m', p_filter, '@extschema@'::text, v_namespace)
     into v_share;
-    -- A hundred are few, and those near the query may be others.
-    v_doubt := 5;
-    v_exact := v_items * (case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured);
+    v_doubt := 4;
   end if;
-  v_needed := p_candidates * p_vectors / (v_share * v_items);
-  -- Farther off than the topic of the query, the index misses more.
-  v_doubt := v_doubt * greatest(1, v_needed / 200);
-  return case when v_doubt * c_indexed * (100 + v_needed) < v_exact then greatest(200, 4 * p_candidates, 3 * v_needed)::bigint else 0 end;
+  -- First as if the namespace were everything: where the index does not pay even then, its size need not be known.
+  for v_known in 0 .. 1 loop
+    v_exact := v_items * case
+      when p_filter is null then 2 * c_found
+      else case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured
+    end;
+    v_needed := p_candidates * p_vectors / (v_share * v_items);
+    if v_doubt * c_indexed * (100 + v_needed) >= v_exact then
+      return 0;
+    end if;
+    exit when p_prefix = '' or v_known = 1;
+    execute format('explain (format json) select from %s.store s where %s', '@extschema@'::text, v_namespace) into v_plan;
+    v_items := greatest((v_plan #>> '{0,Plan,Plan Rows}')::double precision, p_least);
+  end loop;
+  return greatest(200, 4 * p_candidates, 3 * v_needed);
 end
 $fn$;
 

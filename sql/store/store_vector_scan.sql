@@ -1,5 +1,5 @@
 -- Part of store_search: the items nearest to a vector, found from the nearest vectors on, whose items are looked at until
--- enough match. No rows where that gives no answer: too few of the nearest match, or more are equally near than it looked at.
+-- enough match. Nulls where that gives no answer: too few of the nearest match, or more are equally near than it looked at.
 --   p_filter      condition on row "s" of store, or null
 --   p_distance    of row "v" of store_vectors to $1, as the index orders it
 --   p_method      of the index to follow; null measures every vector of the namespace instead
@@ -18,15 +18,15 @@ create or replace function @extschema@.store_vector_scan(
   p_candidates bigint,
   p_reach bigint,
   p_effort integer,
-  p_horizon double precision
+  p_horizon double precision,
+  out prefixes text[],
+  out keys text[],
+  out distances double precision[]
 )
-returns table (prefix text, key text, distance double precision)
 language plpgsql
 volatile
 parallel unsafe
 security invoker
-rows 10
-set jit = off
 as $fn$
 declare
   v_namespace text := coalesce(@extschema@.store_prefix_condition('v', p_prefix), 'true');
@@ -35,9 +35,6 @@ declare
   v_nearest text;
   v_names text[];
   v_values text[];
-  v_prefixes text[];
-  v_keys text[];
-  v_distances double precision[];
   v_farthest double precision;
   v_exhausted boolean;
 begin
@@ -58,30 +55,32 @@ begin
     v_values := @extschema@.store_set_local(v_names, v_values);
   end if;
   execute format('select array_agg(n.prefix), array_agg(n.key), array_agg(n.distance), max(n.distance), count(*) < $2 from (%s) n', v_nearest)
-  into v_prefixes, v_keys, v_distances, v_farthest, v_exhausted
+  into prefixes, keys, distances, v_farthest, v_exhausted
   using p_query, p_candidates, p_reach;
   perform @extschema@.store_set_local(v_names, v_values);
 
   select array_agg(c.prefix order by c.position), array_agg(c.key order by c.position), array_agg(c.distance order by c.position)
-  into v_prefixes, v_keys, v_distances
+  into prefixes, keys, distances
   from (
     select n.prefix, n.key, min(n.distance) as distance, row_number() over (order by min(n.distance), n.prefix, n.key) as position
-    from unnest(v_prefixes, v_keys, v_distances) n (prefix, key, distance)
+    from unnest(prefixes, keys, distances) n (prefix, key, distance)
     join @extschema@.store s on s.prefix = n.prefix and s.key = n.key
     where s.expires_at is null or s.expires_at > now()
     group by n.prefix, n.key
     order by position
     limit p_limit
   ) c;
-  if v_exhausted and p_method is null
-    or cardinality(v_keys) = p_limit and v_distances[p_limit] < v_farthest and v_distances[p_limit] < p_horizon
+  if not (v_exhausted and p_method is null
+    or coalesce(cardinality(keys) = p_limit and distances[p_limit] < v_farthest and distances[p_limit] < p_horizon, false))
   then
-    return query select * from unnest(v_prefixes, v_keys, v_distances);
+    prefixes := null;
+    keys := null;
+    distances := null;
   end if;
 end
 $fn$;
 
 comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is
-  'Part of store_search: the items nearest to a vector from the nearest vectors on; no rows where that gives no answer.';
+  'Part of store_search: the items nearest to a vector from the nearest vectors on; nulls where that gives no answer.';
 revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision)
   from public;

@@ -7,8 +7,8 @@ cd "$(dirname "$0")/../.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-go test ./docs -run '^TestDocumentsDoWhatTheySay$/^psql$' -count=1 -v >"$log" 2>&1 || status=$?
-count() { grep -c -E "^ *--- $1: TestDocumentsDoWhatTheySay/psql/line_" "$log" || true; }
+go test ./docs -run '^TestTheConversationByPsqlDoesWhatItSays$' -count=1 -v >"$log" 2>&1 || status=$?
+count() { grep -c -E "^ *--- $1: TestTheConversationByPsqlDoesWhatItSays/line_" "$log" || true; }
 passed=$(count PASS) failed=$(count FAIL) skipped=$(count SKIP)
 [ "$status" = 0 ] || cat "$log" >&2
 printf 'the conversation by psql: %s passed, %s failed\n' "$passed" "$failed"

@@ -35,11 +35,12 @@ func loadSearch(ctx context.Context, ours, theirs *side, d *dataset, p *progress
 	if err := makeLangGraphVectors(ctx, theirs, d.dims); err != nil {
 		return err
 	}
-	for table, columns := range map[string]string{
-		"store":         "prefix, key, value, created_at, updated_at",
-		"store_vectors": "prefix, key, field_name, embedding",
+	// Items before their vectors, which refer to them.
+	for _, copied := range [][2]string{
+		{"store", "prefix, key, value, created_at, updated_at"},
+		{"store_vectors", "prefix, key, field_name, embedding"},
 	} {
-		if err := copyRows(ctx, ours, theirs, table, columns); err != nil {
+		if err := copyRows(ctx, ours, theirs, copied[0], copied[1]); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ export LANGSMITH_TRACING=false LANGCHAIN_TRACING_V2=false PYTHONDONTWRITEBYTECOD
 export PGWEFT_GOSIDE="$PWD/node_modules/.goside" PGWEFT_PYTHON="$venv/bin/python"
 status=0
 npx --no-install tsc --noEmit || status=$?
-npx --no-install vitest run --reporter=json --outputFile.json="$report" "$@" || status=$?
+NO_COLOR=1 npx --no-install vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || status=$?
 [ -s "$report" ] || die "vitest did not run"
 node summary.mjs "$report" || status=$?
 exit "$status"

@@ -181,6 +181,11 @@ func TestClosingASweeperEndsASweepThatIsUnderWay(t *testing.T) {
 	require.NoError(t, sweeper.Close(t.Context()))
 	require.NoError(t, sweeper.Err())
 	require.Empty(t, heard, "being closed is no failure")
+	// The server hears of it a little later than its client, and must before the lock is free.
+	require.Eventually(t, func() bool {
+		return count(t, db, "select count(*)::int from pg_stat_activity where datname = current_database() and "+
+			"cardinality(pg_blocking_pids(pid)) > 0") == 0
+	}, patience, 2*time.Millisecond, "the sweep still waits for the lock")
 
 	require.NoError(t, hold.Commit(t.Context()))
 	require.Equal(t, [3]int{3, 5, 2}, tableRows(t, db, "where thread_id = 't000'"), "what it committed stays done")

@@ -11,7 +11,7 @@ MODULES := . $(sort $(patsubst %/go.mod,%,$(shell find . -mindepth 2 -name go.mo
 
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A Postgres with pgvector for what needs one; silent where there is one.
 .PHONY: postgres
@@ -25,8 +25,9 @@ test-servers: postgres
 	@scripts/install-pg-cron.sh --if-needed
 
 .PHONY: demo
-demo: postgres ## Save a conversation, roll it back and read it again, on a Postgres found or started for it.
+demo: postgres ## Save a conversation and roll it back, store interests and find them, on a Postgres found or started for it.
 	go run ./examples/insurance
+	go run ./examples/interests
 
 .PHONY: test
 test: test-servers ## Run every test, in random order, with the race detector, on a real Postgres.
@@ -48,6 +49,10 @@ test-matrix: ## Run every test on each supported version of Postgres: 15 from th
 
 .PHONY: interop-conformance
 interop-conformance: postgres ## Run LangGraph's own conformance suite, and real graphs, against the Go saver.
+	interop/python/conformance.sh official delta graph shared
+
+.PHONY: interop-python
+interop-python: postgres ## Run all of LangGraph's own Python against the Go saver and our tables, adoption included.
 	interop/python/conformance.sh
 
 .PHONY: docs-check
@@ -58,12 +63,27 @@ docs-check: test-servers ## Run every command and query in docs/, and compare wh
 charts: test-servers ## Write what the commands in docs/ print, and draw the charts of docs/analytics.md again.
 	PGWEFT_UPDATE_DOCS=1 go test -count=1 ./docs
 
+.PHONY: interop
+interop: interop-python interop-js interop-psql ## Run LangGraph's own Python and JavaScript, and psql, against Go and the tables.
+
+.PHONY: interop-js
+interop-js: postgres ## Run LangGraph's own JavaScript and its official suite on our tables and functions.
+	interop/js/interop.sh
+
+.PHONY: interop-psql
+interop-psql: postgres ## Run the conversation of the example by psql alone.
+	interop/psql/interop.sh
+
 .PHONY: bench
 bench: postgres ## Measure put and get beside one plain row of the same bytes, delta history, pruning, decoding; BENCH names one.
 	go test ./pgsaver ./sql -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
 
+.PHONY: bench-store
+bench-store: postgres ## Measure the search of the store beside LangGraph's query, into docs/; ARGS=--quick is a smoke test that writes nothing.
+	go run ./bench/store $(or $(ARGS),--json docs/benchmarks-store.json --markdown docs/benchmarks-store.md)
+
 .PHONY: fuzz
-fuzz: ## Run each fuzz target for FUZZTIME (30s).
+fuzz: ## Run each fuzz target for FUZZTIME, a time or a number of inputs as in 20000x (30s).
 	scripts/fuzz.sh "$${FUZZTIME:-30s}"
 
 .PHONY: generate
@@ -87,8 +107,9 @@ release-check: ## May this tree be released as VERSION (v0.1.0)? Checks it, and 
 	.ci/run
 
 .PHONY: vectors
-vectors: ## Make serde's golden vectors again with the real Python library, and say whether they changed.
+vectors: ## Make the golden vectors of serde and store again with the real Python library, and say whether they changed.
 	serde/testdata/generate.sh --check
+	store/testdata/generate.sh --check
 
 .PHONY: vet
 vet: ## Run go vet.

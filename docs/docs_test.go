@@ -4,6 +4,7 @@ package docs_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -31,6 +32,11 @@ type block struct {
 func TestTheGuideDoesWhatItSays(t *testing.T) {
 	t.Parallel()
 	requireRuns(t, "guide.md", testcontainers.NewDatabase(t).TCPConnString())
+}
+
+func TestTheConversationByPsqlDoesWhatItSays(t *testing.T) {
+	t.Parallel()
+	requireRuns(t, filepath.Join("..", "interop", "psql", "README.md"), testcontainers.NewDatabase(t).TCPConnString())
 }
 
 // The pictures are drawn from the queries above them. A module of its own draws them, so it is run as one runs it.
@@ -87,48 +93,60 @@ func requireRuns(t *testing.T, document, database string, env ...string) {
 	ran := 0
 	for i := 0; i < len(lines); i++ {
 		found, end := blockAt(lines, i)
-		if found == nil || found.language == "text" {
-			if found == nil {
-				rewritten = append(rewritten, lines[i])
-				continue
-			}
-			require.Failf(t, "stray output", "%s:%d has a text block that follows no command", document, found.line)
+		if found == nil {
+			rewritten = append(rewritten, lines[i])
+			continue
 		}
 		rewritten = append(rewritten, lines[i:end+1]...)
-		var printed string
-		switch found.language {
-		case "sql":
-			printed = psql(t, database, session, found.text)
-			if strings.HasPrefix(found.text, "set ") {
-				session += found.text
-			}
-		case "sh":
-			printed = shell(t, database, commands, found.text, env...)
-		default:
-			require.Failf(t, "unknown block", "%s:%d is a block of %q", document, found.line, found.language)
-		}
-		ran++
 		expected, next := "", end
 		if end+2 < len(lines) {
 			if output, outputEnd := blockAt(lines, end+2); output != nil && output.language == "text" {
 				expected, next = output.text, outputEnd
 			}
 		}
-		if printed = strings.TrimLeft(printed, "\n"); printed != "" {
-			rewritten = append(rewritten, "", "```text")
-			rewritten = append(rewritten, strings.Split(strings.TrimRight(printed, "\n"), "\n")...)
-			rewritten = append(rewritten, "```")
+		// What comes later builds on what a block does: the first that fails is the last.
+		passed := t.Run(fmt.Sprintf("line %d", found.line), func(t *testing.T) {
+			printed := runBlock(t, database, session, commands, found, env)
+			if printed != "" {
+				rewritten = append(rewritten, "", "```text")
+				rewritten = append(rewritten, strings.Split(strings.TrimRight(printed, "\n"), "\n")...)
+				rewritten = append(rewritten, "```")
+			}
+			if !updating() {
+				require.Equalf(t, expected, printed, "%s:%d prints something else; PGWEFT_UPDATE_DOCS=1 writes it down", document,
+					found.line)
+			}
+		})
+		if !passed {
+			return
 		}
+		if found.language == "sql" && strings.HasPrefix(found.text, "set ") {
+			session += found.text
+		}
+		ran++
 		i = next
-		if !updating() {
-			require.Equalf(t, expected, printed, "%s:%d prints something else; PGWEFT_UPDATE_DOCS=1 writes it down", document,
-				found.line)
-		}
 	}
 	require.Greater(t, ran, 10, "the document has commands")
 	if updating() {
 		require.NoError(t, os.WriteFile(document, []byte(strings.Join(rewritten, "\n")), 0o600))
 	}
+}
+
+// runBlock gives what a block prints.
+func runBlock(t *testing.T, database, session, commands string, found *block, env []string) string {
+	t.Helper()
+	printed := ""
+	switch found.language {
+	case "sql":
+		printed = psql(t, database, session, found.text)
+	case "sh":
+		printed = shell(t, database, commands, found.text, env...)
+	case "text":
+		require.Fail(t, "a text block follows no command")
+	default:
+		require.Failf(t, "unknown block", "a block of %q", found.language)
+	}
+	return strings.TrimLeft(printed, "\n")
 }
 
 // blockAt reads the fenced block that begins at a line, and says where it ends; nil when none begins there.
@@ -161,7 +179,7 @@ func shell(t *testing.T, database, commands, script string, env ...string) strin
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	command.Dir = ".."
-	command.Env = append(os.Environ(), "DATABASE_URL="+database,
+	command.Env = append(os.Environ(), "DATABASE_URL="+database, "PSQLRC="+os.DevNull,
 		"PATH="+strings.Join([]string{commands, filepath.Dir(pgclients.Find(t, "psql")), os.Getenv("PATH")}, string(os.PathListSeparator)))
 	command.Env = append(command.Env, env...)
 	return output(t, command)

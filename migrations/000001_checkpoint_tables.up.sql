@@ -12,8 +12,8 @@ begin
 end
 $do$;
 
--- LangGraph's savers read here which of their own migrations have run. Saying "all of them" makes their setup() a
--- no-op, so that it works under a role without DDL rights.
+-- LangGraph's savers read here which of their own migrations have run. Saying "all of them" makes their setup() change
+-- nothing, also under a role that does not own the tables.
 create table @extschema@.checkpoint_migrations (
   v integer primary key
 );

@@ -1,3 +1,4 @@
+drop table @extschema@.deleted_threads;
 drop table @extschema@.thread_tenants;
 drop table @extschema@.checkpoint_pins;
 drop table @extschema@.thread_ttls;

@@ -58,3 +58,10 @@ create table @extschema@.thread_tenants (
 );
 comment on table @extschema@.thread_tenants is
   'Which tenant a thread belongs to, once enable_tenancy was called; a thread id belongs to one tenant of all.';
+
+create table @extschema@.deleted_threads (
+  thread_id text collate "C" primary key,
+  deleted_at timestamptz not null default now()
+);
+comment on table @extschema@.deleted_threads is
+  'Threads that enable_guards keeps from coming back; without that guard it stays empty. Who removes a row lets its thread begin anew.';

@@ -913,6 +913,57 @@ $fn$;
 comment on function @extschema@.fsck_values(text) is 'Values and writes of one thread that cannot be decoded.';
 revoke all on function @extschema@.fsck_values(text) from public;
 
+-- sql/admin/guard_key.sql
+
+-- The key of the advisory lock on a thread that guards take: whoever writes to the thread shares it, whoever deletes the thread
+-- has it alone. It is another than that of lock_thread, for which writers do not wait.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.guard_key(p_thread_id text)
+returns bigint
+language sql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+  select hashtextextended(p_thread_id, 7070)
+$fn$;
+
+comment on function @extschema@.guard_key(text) is 'Key of the advisory lock by which guards order writers and deleters of a thread.';
+revoke all on function @extschema@.guard_key(text) from public;
+
+-- sql/admin/guard_deleted_thread.sql
+
+-- Trigger of checkpoints and checkpoint_writes while enable_guards keeps deleted threads from coming back: refuses a row of a
+-- thread that was deleted, whichever client brings it. A repeatable read transaction older than the deletion does not see it.
+-- Security definer, so that a client's role needs no more rights than those its own statements need.
+-- Locks: an advisory lock of the transaction on the thread (guard_key), shared with other writers. Errors: LG005.
+create or replace function @extschema@.guard_deleted_thread()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+begin
+  -- The statement after the lock sees what whoever held it before has committed.
+  perform pg_advisory_xact_lock_shared(@extschema@.guard_key(new.thread_id));
+  if exists (select from @extschema@.deleted_threads d where d.thread_id = new.thread_id) then
+    raise exception using
+      errcode = 'LG005',
+      message = format('thread %L was deleted', new.thread_id),
+      detail = format('Checkpoint %L in namespace %L would bring it back.', new.checkpoint_id, new.checkpoint_ns),
+      hint = 'End the run that still writes to it and use a new thread_id, or remove the row of deleted_threads if the thread '
+        'may begin anew.';
+  end if;
+  return new;
+end
+$fn$;
+
+comment on function @extschema@.guard_deleted_thread() is 'Trigger of enable_guards: refuses rows of a thread that was deleted.';
+revoke all on function @extschema@.guard_deleted_thread() from public;
+
 -- sql/admin/reject_argument.sql
 
 -- Raises LG002 for an argument that cannot be used; one place, so that every function says it in the same words.
@@ -936,6 +987,110 @@ $fn$;
 
 comment on function @extschema@.reject_argument(text, text, text) is 'Raises LG002: the named argument cannot be used.';
 revoke all on function @extschema@.reject_argument(text, text, text) from public;
+
+-- sql/admin/reject_no_guard.sql
+
+-- Raises LG002 for a choice of guards that names none.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_no_guard(p_deleted_threads boolean, p_versions boolean)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if p_deleted_threads is null or p_versions is null or not (p_deleted_threads or p_versions) then
+    perform @extschema@.reject_argument('guards', format('deleted_threads is %s and versions is %s.',
+      coalesce(p_deleted_threads::text, 'null'), coalesce(p_versions::text, 'null')), 'Pass true for at least one, and no null.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.reject_no_guard(boolean, boolean) is 'Raises LG002 for a choice of guards that names none.';
+revoke all on function @extschema@.reject_no_guard(boolean, boolean) from public;
+
+-- sql/admin/disable_guards.sql
+
+-- Turns off guards that enable_guards turned on; true turns one off, false leaves it as it is. Without the guard of deleted
+-- threads those are forgotten, so that one that comes back meanwhile is not refused later.
+-- For the owner of the tables. It has to be done before a migration down removes the functions.
+-- Locks: access exclusive on the tables of checkpoints. Errors: LG002.
+create or replace function @extschema@.disable_guards(p_deleted_threads boolean default true, p_versions boolean default true)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+set client_min_messages = warning
+as $fn$
+begin
+  perform @extschema@.reject_no_guard(p_deleted_threads, p_versions);
+  if p_deleted_threads then
+    drop trigger if exists guard_deleted_thread on @extschema@.checkpoint_writes;
+    drop trigger if exists guard_deleted_thread on @extschema@.checkpoints;
+    drop trigger if exists remember_deleted_threads on @extschema@.checkpoints;
+    delete from @extschema@.deleted_threads;
+  end if;
+  if p_versions then
+    drop trigger if exists guard_version on @extschema@.checkpoint_blobs;
+  end if;
+
+  update @extschema@.settings s
+  set
+    value = jsonb_build_object(
+      'deleted_threads', not p_deleted_threads and (s.value ->> 'deleted_threads')::boolean,
+      'versions', not p_versions and (s.value ->> 'versions')::boolean
+    ),
+    updated_at = now()
+  where s.key = 'guards';
+end
+$fn$;
+
+comment on function @extschema@.disable_guards(boolean, boolean) is
+  'Turns off guards for unmodified clients, and forgets which threads were deleted.';
+revoke all on function @extschema@.disable_guards(boolean, boolean) from public;
+
+-- sql/admin/remember_deleted_threads.sql
+
+-- Trigger of checkpoints while enable_guards keeps deleted threads from coming back: writes down in deleted_threads which
+-- threads lost their last checkpoint by a delete statement, whichever client's.
+-- What another transaction saves while the statement runs stays, and its thread then counts as alive; delete_thread, which
+-- locks the thread first, leaves nothing.
+-- Security definer, so that a client's role needs no more rights than those its own statements need.
+-- Locks: an advisory lock of the transaction on each thread (guard_key), which waits for its writers. Errors: none.
+create or replace function @extschema@.remember_deleted_threads()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+declare
+  v_thread_id text;
+  v_before text := coalesce(current_setting('langgraph.across_tenants', true), '');
+begin
+  -- The owner is bound by tenancy, too.
+  perform set_config('langgraph.across_tenants', 'on', true);
+  -- In one order, so that two deleters of the same threads cannot wait for each other.
+  for v_thread_id in select distinct r.thread_id from removed r order by r.thread_id loop
+    perform pg_advisory_xact_lock(@extschema@.guard_key(v_thread_id));
+    insert into @extschema@.deleted_threads (thread_id)
+    select v_thread_id
+    where not exists (select from @extschema@.checkpoints c where c.thread_id = v_thread_id)
+    on conflict (thread_id) do nothing;
+  end loop;
+  perform set_config('langgraph.across_tenants', v_before, true);
+  return null;
+end
+$fn$;
+
+comment on function @extschema@.remember_deleted_threads() is
+  'Trigger of enable_guards: writes down the threads whose last checkpoint was deleted.';
+revoke all on function @extschema@.remember_deleted_threads() from public;
 
 -- sql/admin/role_name.sql
 
@@ -1013,6 +1168,7 @@ as $fn$
       ('copy_thread', 'app'),
       ('delete_for_runs', 'ops'),
       ('delete_thread', 'app ops'),
+      ('disable_guards', 'owner'),
       ('disable_tenancy', 'owner'),
       ('doctor', 'ops'),
       ('drop_retention_policy', 'ops'),
@@ -1038,7 +1194,22 @@ as $fn$
       ('schedule_sweep', 'ops'),
       ('set_retention_policy', 'ops'),
       ('set_thread_ttl', 'app ops'),
+      ('enable_filter_index', 'owner'),
+      ('enable_guards', 'owner'),
+      ('enable_text_index', 'owner'),
+      ('enable_vector_index', 'owner'),
+      ('store_delete', 'app ops'),
+      ('store_get', 'app'),
+      ('store_put', 'app'),
+      ('store_put_vectors', 'app'),
+      ('store_refresh', 'app'),
+      ('store_search', 'app'),
+      ('store_set_local', 'app'),
       ('store_sweep', 'ops'),
+      ('store_text_matches', 'app'),
+      ('store_vector_matches', 'app'),
+      ('store_vector_reach', 'app'),
+      ('store_vector_scan', 'app'),
       ('sweep', 'ops'),
       ('sweep_preview', 'ops'),
       ('sweep_thread', 'ops'),
@@ -1056,6 +1227,7 @@ as $fn$
       ('checkpoint_writes', 'ops', 'select, delete'),
       ('checkpoints', 'app', 'select, insert, update, delete'),
       ('checkpoints', 'ops', 'select, update, delete'),
+      ('deleted_threads', 'ops', 'select, delete'),
       ('retention_policies', 'ops', 'select, insert, update, delete'),
       ('schema_migrations', 'app', 'select'),
       ('schema_migrations', 'ops', 'select'),
@@ -1457,6 +1629,7 @@ as $fn$
     ('checkpoint_pins', 'thread'),
     ('checkpoint_writes', 'thread'),
     ('checkpoints', 'thread'),
+    ('deleted_threads', 'operator'),
     ('retention_policies', 'operator'),
     ('settings', 'settings'),
     ('store', 'item'),
@@ -1972,7 +2145,8 @@ revoke all on function @extschema@.checkpoint_values(text, text, jsonb) from pub
 
 -- Removes a thread: its checkpoints, blobs, writes and TTL, in every namespace. Says how many rows of each went; a thread
 -- that does not exist is no error.
--- Locks: the rows it removes. Errors: LG002; LG005 when a checkpoint of the thread is pinned.
+-- Where guards are on (enable_guards), it waits for those who write to the thread, and they cannot bring it back.
+-- Locks: the rows it removes; an advisory lock of the transaction on the thread (guard_key). Errors: LG002; LG005 when a checkpoint of the thread is pinned.
 create or replace function @extschema@.delete_thread(p_thread_id text)
 returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
 language plpgsql
@@ -1998,6 +2172,7 @@ begin
       hint = 'Remove the pins first, if the thread really is to go.';
   end if;
 
+  perform pg_advisory_xact_lock(@extschema@.guard_key(p_thread_id));
   return query
   with ttl as (
     delete from @extschema@.thread_ttls t where t.thread_id = p_thread_id
@@ -2618,6 +2793,99 @@ $fn$;
 comment on function @extschema@.reject_version_collision(text, text, text[], text[], text[], bytea[]) is
   'Raises LG003 where a channel version is stored with other bytes than these.';
 revoke all on function @extschema@.reject_version_collision(text, text, text[], text[], text[], bytea[]) from public;
+
+-- sql/admin/guard_version.sql
+
+-- Trigger of checkpoint_blobs while enable_guards protects versions: raises LG003 where a client would save another value
+-- under a version that is stored. "on conflict do nothing" would drop it, and the client would read the other value later:
+-- what clients with integer versions do in every fork. The same bytes again pass.
+-- Security definer, so that a client's role needs no more rights than those its own statements need.
+-- Of two writers at once the second waits, and sees what the first stored.
+-- Locks: an advisory lock of the transaction on the thread's namespace. Errors: LG003.
+create or replace function @extschema@.guard_version()
+returns trigger
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = ''
+as $fn$
+declare
+  v_before text := coalesce(current_setting('langgraph.across_tenants', true), '');
+begin
+  -- The owner is bound by tenancy, too.
+  perform set_config('langgraph.across_tenants', 'on', true);
+  perform pg_advisory_xact_lock(hashtextextended(new.checkpoint_ns, @extschema@.guard_key(new.thread_id)));
+  if exists (
+    select
+    from @extschema@.checkpoint_blobs b
+    where b.thread_id = new.thread_id
+      and b.checkpoint_ns = new.checkpoint_ns
+      and b.channel = new.channel
+      and b.version = new.version
+  ) then
+    perform @extschema@.reject_version_collision(new.thread_id, new.checkpoint_ns, array[new.channel], array[new.version],
+      array[new.type], array[new.blob]);
+  end if;
+  perform set_config('langgraph.across_tenants', v_before, true);
+  return new;
+end
+$fn$;
+
+comment on function @extschema@.guard_version() is
+  'Trigger of enable_guards: refuses another value under a channel version that is stored.';
+revoke all on function @extschema@.guard_version() from public;
+
+-- sql/admin/enable_guards.sql
+
+-- Turns on guards against what clients that do not call our functions do silently; off by default, since each costs time at
+-- every put (see docs/interop.md). They hold for every client, ours too.
+--   p_deleted_threads  a thread whose last checkpoint is deleted cannot come back: LG005 for whoever writes to it. What was
+--                      deleted before is not known. A thread that a retention policy or its TTL removed may begin anew.
+--   p_versions         another value under a channel version that is stored is LG003 instead of being dropped
+-- True turns a guard on, false leaves it as it is; schema_info shows which are on. Load much data before, not after: guards
+-- take an advisory lock a thread, and the locks of a transaction are limited.
+-- For the owner of the tables: others may not make triggers.
+-- Locks: share row exclusive on the tables of checkpoints, which waits for their writers. Errors: LG002.
+create or replace function @extschema@.enable_guards(p_deleted_threads boolean default true, p_versions boolean default true)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  perform @extschema@.reject_no_guard(p_deleted_threads, p_versions);
+  if p_deleted_threads then
+    create or replace trigger remember_deleted_threads after delete on @extschema@.checkpoints
+      referencing old table as removed
+      for each statement execute function @extschema@.remember_deleted_threads();
+    create or replace trigger guard_deleted_thread before insert on @extschema@.checkpoints
+      for each row execute function @extschema@.guard_deleted_thread();
+    create or replace trigger guard_deleted_thread before insert on @extschema@.checkpoint_writes
+      for each row execute function @extschema@.guard_deleted_thread();
+  end if;
+  if p_versions then
+    create or replace trigger guard_version before insert on @extschema@.checkpoint_blobs
+      for each row execute function @extschema@.guard_version();
+  end if;
+
+  insert into @extschema@.settings as s (key, value)
+  values ('guards', jsonb_build_object('deleted_threads', p_deleted_threads, 'versions', p_versions))
+  on conflict (key) do update
+  set
+    value = jsonb_build_object(
+      'deleted_threads', p_deleted_threads or (s.value ->> 'deleted_threads')::boolean,
+      'versions', p_versions or (s.value ->> 'versions')::boolean
+    ),
+    updated_at = now();
+end
+$fn$;
+
+comment on function @extschema@.enable_guards(boolean, boolean) is
+  'Turns on guards for unmodified clients: deleted threads stay deleted, a stored channel version is never dropped silently.';
+revoke all on function @extschema@.enable_guards(boolean, boolean) from public;
 
 -- sql/checkpoints/put_checkpoint.sql
 
@@ -3245,8 +3513,9 @@ revoke all on function @extschema@.diff_checkpoints(text, text, text, text) from
 
 -- Channels of a checkpoint whose value should be stored and is not: the version is there, neither a blob nor an inline value
 -- is, and the version is new with this checkpoint although tasks wrote to the channel (those of the parent, or tasks whose
--- writes are stored with the checkpoint itself). Channels without
--- writes are no evidence: those that live for one step keep a version and no value.
+-- writes are stored with the checkpoint itself). Channels without writes are no evidence: those that live for one step keep a
+-- version and no value. Nor are channels that updated_channels does not name: the step emptied them, and the next one may
+-- write to them again. Where a runtime does not note it, that is taken for granted of the channels that start nodes.
 -- Locks: none. Errors: none.
 create or replace function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns table (channel text, version text)
@@ -3266,8 +3535,6 @@ as $fn$
     and c.checkpoint_ns = p_checkpoint_ns
     and c.checkpoint_id = p_checkpoint_id
     and v.value is distinct from p.checkpoint -> 'channel_versions' ->> v.key
-    and v.key <> '__start__'
-    and not starts_with(v.key, 'branch:to:')
     and not coalesce(c.checkpoint -> 'channel_values' ? v.key, false)
     and not exists (
       select
@@ -3285,6 +3552,10 @@ as $fn$
         and w.checkpoint_id in (c.parent_checkpoint_id, c.checkpoint_id)
         and w.channel = v.key
     )
+    and case
+      when jsonb_typeof(c.checkpoint -> 'updated_channels') = 'array' then c.checkpoint -> 'updated_channels' ? v.key
+      else v.key <> '__start__' and not starts_with(v.key, 'branch:to:')
+    end
     and v.key not in (select d.channel from @extschema@.delta_channels(p_thread_id, p_checkpoint_ns) d (channel))
 $fn$;
 
@@ -5244,6 +5515,10 @@ begin
   end if;
   if v_last < now() - v_idle_ttl then
     return query select r.* from @extschema@.prune_thread(p_thread_id, true, null, false, null, p_dry_run) r;
+    -- Nobody decided that this thread is to stay away: whoever comes back after so long begins anew.
+    if not p_dry_run then
+      delete from @extschema@.deleted_threads d where d.thread_id = p_thread_id;
+    end if;
   elsif v_keep_last is not null or v_max_age is not null then
     return query select r.*
     from @extschema@.prune_thread(p_thread_id, false, v_keep_last, false, now() - v_max_age, p_dry_run) r;
@@ -5301,6 +5576,1064 @@ $fn$;
 
 comment on function @extschema@.sweep_preview() is 'What sweep would remove from each thread now; removes nothing.';
 revoke all on function @extschema@.sweep_preview() from public;
+
+-- sql/store/enable_filter_index.sql
+
+-- Makes an index by which store_search finds what is equal to a filter's values among many items. It is worth having where
+-- namespaces of ten thousands of items are searched by such filters, and costs every put and every refresh of a TTL about a
+-- quarter more WAL, more for values with many parts. Called again it changes nothing.
+-- "create index concurrently store_value_idx on store using gin (value jsonb_path_ops)" makes the same and lets writes go on.
+-- Locks: writes to store while the index is built. Errors: none.
+create or replace function @extschema@.enable_filter_index()
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  if to_regclass('@extschema@.store_value_idx') is null then
+    execute 'create index store_value_idx on @extschema@.store using gin (value jsonb_path_ops)';
+    comment on index @extschema@.store_value_idx is 'Filters of store_search by equality in large namespaces.';
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.enable_filter_index() is
+  'Makes an index for filters by equality in large namespaces; costs writes.';
+revoke all on function @extschema@.enable_filter_index() from public;
+
+-- sql/store/reject_not_enabled.sql
+
+-- Raises LG004 for a feature that this schema does not have yet; one place, so that it is always said in the same words.
+-- Locks: none. Errors: LG004, always.
+create or replace function @extschema@.reject_not_enabled(p_feature text, p_function text)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+begin
+  raise exception using
+    errcode = 'LG004',
+    message = format('%s is not enabled', p_feature),
+    detail = format('%s has not been called in this schema.', p_function),
+    hint = format('Let the owner of the schema call %s once.', p_function);
+end
+$fn$;
+
+comment on function @extschema@.reject_not_enabled(text, text) is 'Raises LG004: the feature is not enabled in this schema.';
+revoke all on function @extschema@.reject_not_enabled(text, text) from public;
+
+-- sql/store/reject_query_vector.sql
+
+-- Refuses a query vector that cannot be compared with those of an index of so many dimensions.
+-- Locks: none. Errors: LG002; LG004 without an index.
+create or replace function @extschema@.reject_query_vector(p_query real[], p_dims integer)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+begin
+  if p_dims is null then
+    perform @extschema@.reject_not_enabled('vector search', 'enable_vector_index');
+  end if;
+  if cardinality(p_query) <> p_dims then
+    perform @extschema@.reject_argument('query vector',
+      format('It has %s dimensions, and the vector index %s.', cardinality(p_query), p_dims),
+      'Embed the query with the model that embedded the items.');
+  end if;
+  if p_query && array['NaN', 'Infinity', '-Infinity']::real[] or array_position(p_query, null) is not null then
+    perform @extschema@.reject_argument('query vector', 'There is a null, a NaN or an infinite number in it.',
+      'Pass finite numbers.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.reject_query_vector(real[], integer) is
+  'Raises LG002 for a query vector that does not fit the vector index, LG004 where there is none.';
+revoke all on function @extschema@.reject_query_vector(real[], integer) from public;
+
+-- sql/store/reject_store_items.sql
+
+-- Refuses items that store_put must not write, saying which and why.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_store_items(
+  p_prefixes text[],
+  p_keys text[],
+  p_values jsonb[],
+  p_ttl_minutes double precision[]
+)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_item record;
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys)
+    or cardinality(p_prefixes) is distinct from cardinality(p_values)
+    or cardinality(p_prefixes) is distinct from cardinality(p_ttl_minutes) then
+    perform @extschema@.reject_argument('items',
+      format('There are %s prefixes, %s keys, %s values and %s TTLs.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null'), coalesce(cardinality(p_values)::text, 'null'),
+        coalesce(cardinality(p_ttl_minutes)::text, 'null')),
+      'Pass arrays of one length; a null value removes the item, a null TTL never expires.');
+  end if;
+
+  select i.* into v_item
+  from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) i (prefix, key, value, ttl_minutes)
+  where i.prefix is null or i.key is null or i.prefix = '' or '.' || i.prefix || '.' like '%..%'
+    or (i.value is not null and i.prefix || '.' like 'langgraph.%') or jsonb_typeof(i.value) <> 'object' or i.ttl_minutes <= 0 or i.ttl_minutes > 1e10
+  limit 1;
+  if not found then
+    return;
+  end if;
+  if v_item.prefix is null or v_item.key is null then
+    perform @extschema@.reject_argument('item', format('Prefix %L, key %L.', v_item.prefix, v_item.key), 'Neither may be null.');
+  elsif v_item.prefix = '' or '.' || v_item.prefix || '.' like '%..%' then
+    perform @extschema@.reject_argument('namespace', format('%L has an empty label.', v_item.prefix),
+      'Join one label or more with "."; none is empty or contains ".".');
+  elsif v_item.value is not null and v_item.prefix || '.' like 'langgraph.%' then
+    perform @extschema@.reject_argument('namespace', format('%L begins with the reserved label %L.', v_item.prefix, 'langgraph'),
+      'Choose another first label.');
+  elsif jsonb_typeof(v_item.value) <> 'object' then
+    perform @extschema@.reject_argument('value',
+      format('That of key %L in %L is not a JSON object but of type %s.', v_item.key, v_item.prefix, jsonb_typeof(v_item.value)),
+      'Wrap it in an object with one field; SQL null removes the item.');
+  end if;
+  perform @extschema@.reject_argument('TTL',
+    format('That of key %L in %L is %s minutes.', v_item.key, v_item.prefix, v_item.ttl_minutes),
+    'Pass minutes, more than 0 and at most 1e10, fractions too; null never expires.');
+end
+$fn$;
+
+comment on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) is
+  'Raises LG002 for the first item that cannot be put.';
+revoke all on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) from public;
+
+-- sql/store/reject_vector_index.sql
+
+-- Refuses arguments of enable_vector_index that make no index.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_vector_index(
+  p_dims integer,
+  p_vector_type text,
+  p_distance text,
+  p_method text,
+  p_options jsonb
+)
+returns void
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_most integer := case when p_method = 'flat' then 16000 when p_vector_type = 'halfvec' then 4000 else 2000 end;
+begin
+  if p_vector_type is null or p_vector_type not in ('vector', 'halfvec')
+    or p_distance is null or p_distance not in ('cosine', 'l2', 'inner_product')
+    or p_method is null or p_method not in ('hnsw', 'ivfflat', 'flat') then
+    perform @extschema@.reject_argument('vector index',
+      format('vector_type %L, distance %L, method %L.', p_vector_type, p_distance, p_method),
+      'The type is vector or halfvec; the distance cosine, l2 or inner_product; the method hnsw, ivfflat or flat.');
+  end if;
+  if p_dims is null or p_dims not between 1 and v_most then
+    perform @extschema@.reject_argument('dims',
+      format('A vector of type %s with method %s has 1 to %s dimensions, not %s.', p_vector_type, p_method, v_most,
+        coalesce(p_dims::text, 'null')),
+      'Pass the number of dimensions that the embedder gives; halfvec has room for 4000 in an index, flat for 16000.');
+  end if;
+  if p_options is null or jsonb_typeof(p_options) <> 'object' or exists (
+    select
+    from jsonb_each(p_options) o
+    where not (o.key = any (case p_method when 'hnsw' then array['m', 'ef_construction'] when 'ivfflat' then array['lists'] else '{}' end))
+      or o.value::text !~ '^[1-9]\d{0,4}$'
+  ) then
+    perform @extschema@.reject_argument('options', format('%s for method %s.', coalesce(p_options::text, 'null'), p_method),
+      'The options are m and ef_construction of hnsw and lists of ivfflat, each a whole number, as in {"m": 16}.');
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) is
+  'Raises LG002 for arguments of enable_vector_index that make no index.';
+revoke all on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) from public;
+
+-- sql/store/store_delete.sql
+
+-- Removes items of the store with their vectors; keys that are not there are none. Says how many rows it removed, expired
+-- ones included.
+-- Locks: the items it removes. Errors: LG002.
+create or replace function @extschema@.store_delete(p_prefixes text[], p_keys text[])
+returns bigint
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_removed bigint;
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys) then
+    perform @extschema@.reject_argument('items',
+      format('There are %s prefixes and %s keys.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null')),
+      'Pass arrays of one length.');
+  end if;
+  -- In the order in which store_put locks, so that the two never wait for each other. A statement of its own, because the
+  -- one that waits would not see what it waited for.
+  perform
+  from @extschema@.store s
+  join unnest(p_prefixes, p_keys) i (prefix, key) on i.prefix = s.prefix and i.key = s.key
+  order by s.prefix, s.key
+  for update of s;
+  delete from @extschema@.store s using unnest(p_prefixes, p_keys) i (prefix, key) where s.prefix = i.prefix and s.key = i.key;
+  get diagnostics v_removed = row_count;
+  return v_removed;
+end
+$fn$;
+
+comment on function @extschema@.store_delete(text[], text[]) is 'Removes items of the store by key; says how many.';
+revoke all on function @extschema@.store_delete(text[], text[]) from public;
+
+-- sql/store/store_filter_narrowing.sql
+
+-- Part of store_search: the equalities of a filter as one containment, which an index on store.value can serve and which is
+-- estimated from statistics, or null. It keeps at least what the filter does.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_filter_narrowing(p_filter jsonb)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_equal jsonb;
+begin
+  if p_filter is null or jsonb_typeof(p_filter) <> 'object' then
+    return null;
+  end if;
+  select jsonb_object_agg(e.key, e.operand) into v_equal
+  from (
+    select f.key, case when jsonb_typeof(f.value) <> 'object' then f.value else f.value -> '$eq' end as operand
+    from jsonb_each(p_filter) f
+  ) e
+  -- A key with a dot may be a path, and what is missing equals null.
+  where position('.' in e.key) = 0 and e.operand <> 'null';
+  return case when v_equal is not null then format('s.value @> %L', v_equal) end;
+end
+$fn$;
+
+comment on function @extschema@.store_filter_narrowing(jsonb) is
+  'Part of store_search: the equalities of a filter as one containment, or null.';
+revoke all on function @extschema@.store_filter_narrowing(jsonb) from public;
+
+-- sql/store/store_has_filter_index.sql
+
+-- Part of store_search: whether an index on store.value serves containment, as enable_filter_index makes it, whatever its name.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_has_filter_index()
+returns boolean
+language plpgsql
+stable
+parallel safe
+security invoker
+as $fn$
+begin
+  return exists (
+    select
+    from pg_catalog.pg_index i
+    join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
+    where i.indrelid = '@extschema@.store'::regclass and o.opcname = 'jsonb_path_ops' and i.indisvalid
+  );
+end
+$fn$;
+
+comment on function @extschema@.store_has_filter_index() is
+  'Part of store_search: whether an index on store.value serves containment.';
+revoke all on function @extschema@.store_has_filter_index() from public;
+
+-- sql/store/store_has_more_than.sql
+
+-- Part of store_search: whether a namespace and those below it have more items than that, expired ones included. Counts no
+-- further, in the index alone.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_has_more_than(p_prefix text, p_items bigint)
+returns boolean
+language plpgsql
+stable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_from text := case p_prefix when '' then '' else p_prefix || '.' end;
+  -- "/" is the character after "."; U+10FFFF is above every label.
+  v_below text := case p_prefix when '' then U&'\+10FFFF\+10FFFF' else p_prefix || '/' end;
+  v_items bigint;
+begin
+  select count(*) into v_items
+  from (
+    select from @extschema@.store s where s.prefix = p_prefix
+    union all
+    select from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below
+    limit p_items + 1
+  ) i;
+  return v_items > p_items;
+end
+$fn$;
+
+comment on function @extschema@.store_has_more_than(text, bigint) is
+  'Part of store_search: whether a namespace and those below it have more than so many items.';
+revoke all on function @extschema@.store_has_more_than(text, bigint) from public;
+
+-- sql/store/store_info.sql
+
+-- What search this schema offers: always one row, with nulls where enable_vector_index or enable_text_index was not called.
+-- Read from the catalogs as far as those say it, so that it is true whoever changed the tables.
+--   method           'hnsw', 'ivfflat', or 'flat' for no index
+--   options          of the index, each as name=value
+--   vector_schema    where pgvector lives; with vector_version null where it is not installed
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_info()
+returns table (
+  dims integer,
+  vector_type text,
+  distance text,
+  method text,
+  options text[],
+  text_config text,
+  text_fields text[],
+  vector_schema text,
+  vector_version text
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 1
+-- Every search asks, and reading small catalogs from end to end takes three times as long.
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $fn$
+begin
+  select a.atttypmod, t.typname,
+    case
+      when o.opcname like '%\_cosine\_ops' then 'cosine'
+      when o.opcname like '%\_l2\_ops' then 'l2'
+      when o.opcname like '%\_ip\_ops' then 'inner_product'
+      -- Without an index nothing but the setting says it; LangGraph takes cosine where it is told nothing.
+      else coalesce((select s.value ->> 'distance' from @extschema@.settings s where s.key = 'vector_index'), 'cosine')
+    end,
+    coalesce(m.amname, 'flat'),
+    coalesce(c.reloptions, '{}')
+  into dims, vector_type, distance, method, options
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  left join pg_catalog.pg_index i on i.indrelid = a.attrelid and i.indkey[0] = a.attnum and i.indisvalid
+  left join pg_catalog.pg_class c on c.oid = i.indexrelid
+  left join pg_catalog.pg_opclass o on o.oid = i.indclass[0]
+  left join pg_catalog.pg_am m on m.oid = c.relam
+  where a.attrelid = to_regclass('@extschema@.store_vectors')
+    and a.attname = 'embedding'
+  limit 1;
+
+  select s.value ->> 'config', array(select f.value from jsonb_array_elements_text(s.value -> 'fields') f)
+  into text_config, text_fields
+  from @extschema@.settings s
+  where s.key = 'text_index'
+    and exists (
+      select
+      from pg_catalog.pg_attribute a
+      where a.attrelid = '@extschema@.store'::regclass and a.attname = 'text_search' and not a.attisdropped
+    );
+
+  select n.nspname, e.extversion into vector_schema, vector_version
+  from pg_catalog.pg_extension e
+  join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+  return next;
+end
+$fn$;
+
+comment on function @extschema@.store_info() is
+  'Dimensions, type, distance and method of the vector index, configuration and fields of the text index; one row.';
+revoke all on function @extschema@.store_info() from public;
+
+-- sql/store/enable_vector_index.sql
+
+-- Makes store_vectors and its index, so that store_search finds items by the meaning of their texts. A table that LangGraph's
+-- own store made is completed. Called again with the same arguments it changes nothing; where dimensions, type, distance,
+-- index or options differ from what is there it is LG002, since changing them would lose vectors or an index.
+-- The table gets the rights that roles have on store.
+--   p_vector_type  'vector', or 'halfvec': half the room, and 4,000 dimensions in an index instead of 2,000
+--   p_distance     'cosine', 'l2' or 'inner_product'
+--   p_method       'hnsw'; 'ivfflat', to be called once the vectors are there; 'flat', no index: every search is exact
+--   p_options      of the index: m and ef_construction of hnsw, lists of ivfflat. Where it does not say, ef_construction is 128,
+--                  twice what pgvector would take: on clustered vectors an index built with less loses whole clusters
+-- Locks: what it makes; an index on vectors that are there keeps writes waiting while it is built. Errors: LG002, LG004.
+create or replace function @extschema@.enable_vector_index(
+  p_dims integer,
+  p_vector_type text default 'vector',
+  p_distance text default 'cosine',
+  p_method text default 'hnsw',
+  p_options jsonb default '{}'
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_schema text;
+  v_options jsonb := case when p_method = 'hnsw' then jsonb '{"ef_construction": 128}' else jsonb '{}' end || p_options;
+  v_is record;
+  v_grant record;
+begin
+  perform @extschema@.reject_vector_index(p_dims, p_vector_type, p_distance, p_method, p_options);
+  select n.nspname into v_schema
+  from pg_catalog.pg_extension e
+  join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+  if v_schema is null or to_regtype(format('%I.%I', v_schema, p_vector_type)) is null then
+    raise exception using
+      errcode = 'LG004',
+      message = case when v_schema is null then 'pgvector is not installed' else 'pgvector is too old' end,
+      detail = format('Vector search needs the type %s of the extension "vector" in this database.', p_vector_type),
+      hint = case when v_schema is null then 'Let a superuser run: create extension vector.'
+        else 'Install pgvector 0.8 or later and run: alter extension vector update.' end;
+  end if;
+
+  perform pg_advisory_xact_lock(hashtextextended('@extschema@.store_vectors', 0));
+  if to_regclass('@extschema@.store_vectors') is null then
+    execute format($sql$create table @extschema@.store_vectors (
+        prefix text collate "C" not null,
+        key text collate "C" not null,
+        field_name text collate "C" not null,
+        embedding %I.%I(%s),
+        text_hash bytea,
+        created_at timestamptz not null default now(),
+        updated_at timestamptz not null default now(),
+        primary key (prefix, key, field_name),
+        foreign key (prefix, key) references @extschema@.store (prefix, key) on delete cascade
+      )
+      $sql$, v_schema, p_vector_type, p_dims);
+    -- Until there is an index nothing else says the distance, and that of a table that was dropped is not this one's.
+    insert into @extschema@.settings (key, value)
+    values ('vector_index', jsonb_build_object('distance', p_distance))
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+    for v_grant in
+      select g.privilege_type, g.is_grantable, case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as role
+      from pg_catalog.pg_class c
+      cross join lateral aclexplode(c.relacl) g
+      where c.oid = '@extschema@.store'::regclass and g.grantee <> c.relowner
+    loop
+      execute format('grant %s on @extschema@.store_vectors to %s%s', v_grant.privilege_type, v_grant.role,
+        case when v_grant.is_grantable then ' with grant option' end);
+    end loop;
+  end if;
+  select * into v_is from @extschema@.store_info();
+  if v_is.dims is distinct from p_dims or v_is.vector_type <> p_vector_type or v_is.distance <> p_distance then
+    perform @extschema@.reject_argument('vector index',
+      format('There are vectors of %s dimensions, type %s, distance %s already.', v_is.dims, v_is.vector_type, v_is.distance),
+      'To begin anew, drop the table store_vectors, call this again, and put the items again with their vectors.');
+  end if;
+
+  if not exists (
+    select from pg_catalog.pg_attribute a where a.attrelid = '@extschema@.store_vectors'::regclass and a.attname = 'text_hash'
+  ) then
+    execute 'alter table @extschema@.store_vectors add column text_hash bytea';
+  end if;
+  if not exists (
+    select from pg_catalog.pg_trigger t where t.tgrelid = '@extschema@.store_vectors'::regclass and t.tgname = 'store_vectors_touch'
+  ) then
+    execute 'create trigger store_vectors_touch before update of embedding on @extschema@.store_vectors '
+      'for each row when (new.text_hash is not distinct from old.text_hash) execute function @extschema@.store_vectors_touch()';
+  end if;
+  comment on table @extschema@.store_vectors is 'One row an embedded text of an item: several for an item with several texts.';
+  comment on column @extschema@.store_vectors.field_name is
+    'Path of the text in the value; with a number behind it where the path gave several texts.';
+  comment on column @extschema@.store_vectors.text_hash is
+    'Hash of the text and of what embedded it, by which a client need not embed it again; null when a client wrote none.';
+
+  if v_is.method = 'flat' and p_method <> 'flat' then
+    execute format('create index store_vectors_embedding_idx on @extschema@.store_vectors using %I (embedding %I.%I)%s', p_method,
+      v_schema, p_vector_type || case p_distance when 'cosine' then '_cosine_ops' when 'l2' then '_l2_ops' else '_ip_ops' end,
+      (select ' with (' || string_agg(format('%I = %s', o.key, o.value), ', ') || ')' from jsonb_each_text(v_options) o));
+    comment on index @extschema@.store_vectors_embedding_idx is 'The search of the items nearest to a vector.';
+  elsif v_is.method <> p_method
+    or exists (select from jsonb_each_text(p_options) o where not format('%s=%s', o.key, o.value) = any (v_is.options)) then
+    perform @extschema@.reject_argument('vector index',
+      format('There is an index already: method %s, options %L.', v_is.method, v_is.options),
+      'To change it, drop the index store_vectors_embedding_idx and call this again, or rebuild it as you like.');
+  end if;
+  insert into @extschema@.settings (key, value)
+  values ('vector_index', jsonb_build_object('dims', p_dims, 'vector_type', p_vector_type, 'distance', p_distance, 'method', p_method,
+    'options', p_options))
+  on conflict (key) do update set value = excluded.value, updated_at = now() where settings.value <> excluded.value;
+  -- The new table is divided between tenants where the others are.
+  perform @extschema@.enable_tenancy(s.value ->> 'mode') from @extschema@.settings s where s.key = 'tenancy';
+end
+$fn$;
+
+comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is
+  'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
+revoke all on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) from public;
+
+-- sql/store/reject_store_vectors.sql
+
+-- Refuses vectors that store_put must not write, saying which and why; gives the dimensions of the index.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.reject_store_vectors(
+  p_values jsonb[],
+  p_vector_items integer[],
+  p_vector_fields text[],
+  p_vector_hashes bytea[],
+  p_vector_new boolean[],
+  p_vectors real[]
+)
+returns integer
+language plpgsql
+stable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_count integer := cardinality(p_vector_items);
+  v_new integer := cardinality(array_positions(p_vector_new, true));
+  v_dims integer;
+begin
+  if v_count is null or v_count is distinct from cardinality(p_vector_fields)
+    or v_count is distinct from cardinality(p_vector_hashes) or v_count is distinct from cardinality(p_vector_new) then
+    perform @extschema@.reject_argument('vectors',
+      format('There are %s items, %s fields, %s hashes and %s marks of what is new.', coalesce(v_count::text, 'null'),
+        coalesce(cardinality(p_vector_fields)::text, 'null'), coalesce(cardinality(p_vector_hashes)::text, 'null'),
+        coalesce(cardinality(p_vector_new)::text, 'null')),
+      'Pass arrays of one length, one element a vector.');
+  end if;
+  if v_count = 0 then
+    return 0;
+  end if;
+  perform @extschema@.reject_argument('vector',
+    format('Vector %s: item %s of %s, field %L, hash %s, new %s.', n.position, n.item, cardinality(p_values), n.field_name,
+      coalesce(n.text_hash::text, 'null'), n.is_new),
+    'The item is a position in the items and is not removed; only the hash of a new vector may be null; a field comes once.')
+  from (
+    select n.*, row_number() over (partition by n.item, n.field_name order by n.position) as repetition
+    from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) with ordinality
+      n (item, field_name, text_hash, is_new, position)
+  ) n
+  where n.item is null or n.item not between 1 and cardinality(p_values) or p_values[n.item] is null
+    or n.field_name is null or n.is_new is null or (not n.is_new and n.text_hash is null) or n.repetition > 1;
+  select i.dims into v_dims from @extschema@.store_info() i;
+  if cardinality(p_vectors) is distinct from v_new * v_dims then
+    perform @extschema@.reject_argument('vectors',
+      format('There are %s numbers for %s new vectors of %s dimensions.', coalesce(cardinality(p_vectors)::text, 'null'), v_new, v_dims),
+      'Pass the new vectors one after the other, each with the dimensions that store_info names.');
+  end if;
+  if p_vectors && array['NaN', 'Infinity', '-Infinity']::real[] or array_position(p_vectors, null) is not null then
+    perform @extschema@.reject_argument('vectors', 'There is a null, a NaN or an infinite number in them.',
+      'Pass finite numbers.');
+  end if;
+  return v_dims;
+end
+$fn$;
+
+comment on function @extschema@.reject_store_vectors(jsonb[], integer[], text[], bytea[], boolean[], real[]) is
+  'Raises LG002 for vectors that cannot be put; gives the dimensions of the vector index.';
+revoke all on function @extschema@.reject_store_vectors(jsonb[], integer[], text[], bytea[], boolean[], real[]) from public;
+
+-- sql/store/store_namespace_patterns.sql
+
+-- Part of store_list_namespaces: its conditions as regular expressions that all have to match a namespace; the labels with
+-- which all that match begin; how many labels decide, null where the last ones count.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])
+returns table (patterns text[], root text, decisive integer)
+language plpgsql
+immutable
+parallel safe
+security invoker
+rows 1
+as $fn$
+begin
+  if p_match_types is null or cardinality(p_match_types) is distinct from cardinality(p_match_paths) then
+    perform @extschema@.reject_argument('match conditions',
+      format('There are %s types and %s paths.', coalesce(cardinality(p_match_types)::text, 'null'),
+        coalesce(cardinality(p_match_paths)::text, 'null')),
+      'Pass arrays of one length.');
+  end if;
+  perform @extschema@.reject_argument('match condition', format('Type %L, path %L.', m.type, m.path),
+    'The type is prefix or suffix; the path is labels joined by ".", none of them empty, where "*" stands for any one.')
+  from unnest(p_match_types, p_match_paths) m (type, path)
+  where m.type is null or m.type not in ('prefix', 'suffix') or m.path is null or (m.path <> '' and '.' || m.path || '.' like '%..%');
+
+  return query
+  select coalesce(array_agg(case m.type when 'prefix' then '^' || l.pattern || '(\.|$)' else '(^|\.)' || l.pattern || '$' end), '{}'),
+    -- The longest of all: where they differ, nothing matches.
+    coalesce((array_agg(l.root order by length(l.root) desc) filter (where m.type = 'prefix'))[1], ''),
+    case when bool_or(m.type = 'suffix') then null else coalesce(max(l.labels), 0)::integer end
+  from unnest(p_match_types, p_match_paths) m (type, path)
+  cross join lateral (
+    select count(*) as labels,
+      string_agg(case l.label when '*' then '[^.]+' else regexp_replace(l.label, '([][\\^$.|?*+(){}-])', '\\\1', 'g') end, '\.'
+        order by l.position) as pattern,
+      coalesce(string_agg(l.label, '.' order by l.position) filter (where l.position < l.wildcard), '') as root
+    from (
+      select l.label, l.position, coalesce(min(l.position) filter (where l.label = '*') over (), 2147483647) as wildcard
+      from unnest(string_to_array(m.path, '.')) with ordinality l (label, position)
+    ) l
+  ) l
+  where m.path <> '';
+end
+$fn$;
+
+comment on function @extschema@.store_namespace_patterns(text[], text[]) is
+  'Part of store_list_namespaces: its conditions as regular expressions, and the labels that all matches begin with.';
+revoke all on function @extschema@.store_namespace_patterns(text[], text[]) from public;
+
+-- sql/store/store_list_namespaces.sql
+
+-- Lists the namespaces that have items, sorted by byte. Expired items give none.
+--   p_match_types, p_match_paths  parallel: 'prefix' or 'suffix', and labels joined by ".", of which "*" stands for any one;
+--                                 all have to match, and an empty path matches everything
+--   p_max_depth                   cuts longer namespaces to so many labels; each comes once
+-- It goes from one namespace to the next by the primary key, so that it costs what there are of namespaces below the
+-- labels with which a prefix begins, not of items, and stops after the limit. Where namespaces are small, reading the index
+-- on end costs less than going from one to the next.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_list_namespaces(
+  p_match_types text[] default '{}',
+  p_match_paths text[] default '{}',
+  p_max_depth integer default null,
+  p_limit integer default 100,
+  p_offset integer default 0
+)
+returns table (namespace text)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+set jit = off
+as $fn$
+declare
+  v_wanted bigint := p_limit::bigint + p_offset;
+  v_patterns text[];
+  v_root text collate "C";            -- the labels below which all that match are; empty for everything
+  v_decisive integer;                 -- how many labels decide whether a namespace matches; null for all of them
+  v_from text collate "C";
+  v_below text collate "C";
+  v_namespace text collate "C";
+  v_found text[] := '{}';
+  v_enough bigint := v_wanted;        -- how many have to be found for the limit, counting those found twice
+  v_distinct bigint;
+  v_last text collate "C";
+  v_complete_at text collate "C";     -- from here on comes nothing that belongs before the last one wanted
+begin
+  if p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_max_depth < 1 then
+    perform @extschema@.reject_argument('list of namespaces',
+      format('max_depth %L, limit %L, offset %L.', p_max_depth, p_limit, p_offset),
+      'max_depth is at least 1, or null for no cut; limit and offset are not negative.');
+  end if;
+  select m.patterns, m.root, m.decisive into v_patterns, v_root, v_decisive
+  from @extschema@.store_namespace_patterns(p_match_types, p_match_paths) m;
+  if v_wanted = 0 then
+    return;
+  end if;
+
+  -- "/" is the character after "."; U+10FFFF is above every label.
+  v_below := case v_root when '' then U&'\+10FFFF\+10FFFF' else v_root || '/' end;
+  v_from := case v_root when '' then '' else v_root || '.' end;
+  if p_max_depth is null and (v_decisive is null or v_decisive <= coalesce(cardinality(string_to_array(v_root, '.')), 0)) and (
+    select count(*) < 40 * count(distinct i.prefix)
+    from (select s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix limit 1000) i
+  ) then
+    return query
+    select n.namespace
+    from (
+      select v_root as namespace
+      where v_root <> ''
+      union all
+      -- "offset 0", for else the patterns would be tried on every item instead of every namespace.
+      (select distinct s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix offset 0)
+    ) n
+    where n.namespace ~ all (v_patterns)
+      and exists (
+        select
+        from @extschema@.store s
+        where s.prefix = n.namespace
+          and (s.expires_at is null or s.expires_at > now())
+      )
+    limit p_limit offset p_offset;
+    return;
+  end if;
+
+  for v_namespace, v_from in
+    with recursive walk (namespace, matches, next) as (
+      select v_root, false, v_root
+      union all
+      select c.namespace, s.matches,
+        case
+          -- Between "a" and "a." comes "a-b".
+          when s.prefix > v_root and s.prefix < v_root || '.' and v_root <> '' then v_root || '.'
+          -- Past everything below, or to what is next: nothing sorts between a text and itself with the least character.
+          when s.prefix > c.namespace then c.namespace || '/'
+          else s.prefix || U&'\0001'
+        end
+      from walk w
+      cross join lateral (
+        select s.prefix, s.prefix ~ all (v_patterns) as matches
+        from @extschema@.store s
+        where s.prefix >= w.next
+          and s.prefix < v_below
+          and (s.expires_at is null or s.expires_at > now())
+        order by s.prefix
+        limit 1
+      ) s
+      cross join lateral (select case when s.matches then p_max_depth else v_decisive end as depth) d
+      cross join lateral (
+        select (case
+          when d.depth is null then s.prefix
+          else array_to_string((string_to_array(s.prefix, '.'))[:d.depth], '.')
+        end) collate "C" as namespace
+      ) c
+    )
+    select w.namespace, w.next from walk w where w.matches
+  loop
+    v_found := v_found || v_namespace;
+    if cardinality(v_found) >= v_enough and (v_complete_at is null or v_from >= v_complete_at) then
+      exit when p_max_depth is null;
+      select max(f.namespace), count(*) into v_last, v_distinct
+      from (select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit v_wanted) f;
+      v_enough := cardinality(v_found) + v_wanted - v_distinct;
+      -- "a-b" is found before "a", if that is cut from "a.c": so "a", and what begins so, has to be passed as well.
+      v_complete_at := case when v_distinct = v_wanted then
+        coalesce(substring(v_last from '^((?:[^.]+\.){' || p_max_depth - 1 || '}[^.][^\x01-\x2d.]*)[\x01-\x2d]'), v_last) || '/' end;
+      exit when v_from >= v_complete_at;
+    end if;
+  end loop;
+  return query
+  select distinct f.namespace collate "C" as namespace from unnest(v_found) f (namespace) order by 1 limit p_limit offset p_offset;
+end
+$fn$;
+
+comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is
+  'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
+revoke all on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) from public;
+
+-- sql/store/store_prefix_condition.sql
+
+-- The SQL condition that a row of store, or store_vectors, is in a namespace or one below it: two ranges of the primary key,
+-- for between "a" and "a." come "a!" and "a-b". Null for the empty prefix, which is all.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_prefix_condition(p_row text, p_prefix text)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+begin
+  if p_prefix = '' then
+    return null;
+  end if;
+  -- "/" is the character after ".".
+  return format('(%1$I.prefix = %2$L or (%1$I.prefix >= %3$L and %1$I.prefix < %4$L))', p_row, p_prefix, p_prefix || '.', p_prefix || '/');
+end
+$fn$;
+
+comment on function @extschema@.store_prefix_condition(text, text) is
+  'The SQL condition that a row is in a namespace or one below it; null for the empty prefix.';
+revoke all on function @extschema@.store_prefix_condition(text, text) from public;
+
+-- sql/store/store_put_vectors.sql
+
+-- Part of store_put: makes the vectors of items that it has just written, and so locked, exactly the given ones.
+-- Locks: the vectors of the items. Errors: LG002, LG008.
+create or replace function @extschema@.store_put_vectors(
+  p_prefixes text[],
+  p_keys text[],
+  p_values jsonb[],
+  p_vector_items integer[],
+  p_vector_fields text[],
+  p_vector_hashes bytea[],
+  p_vector_new boolean[],
+  p_vectors real[]
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_dims integer;
+  v_items bigint[];
+  v_missing text;
+begin
+  v_dims := @extschema@.reject_store_vectors(p_values, p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new, p_vectors);
+
+  -- Of several puts of one key the last counts.
+  v_items := array(
+    select max(i.position)
+    from unnest(p_prefixes, p_keys) with ordinality i (prefix, key, position)
+    group by i.prefix, i.key
+  );
+  delete from @extschema@.store_vectors v
+  using unnest(v_items) i (item)
+  where v.prefix = p_prefixes[i.item]
+    and v.key = p_keys[i.item]
+    and not exists (
+      select from unnest(p_vector_items, p_vector_fields) n (item, field_name) where n.item = i.item and n.field_name = v.field_name
+    );
+  if cardinality(p_vector_items) = 0 then
+    return;
+  end if;
+
+  -- A vector that is there with the same hash stays: it is that of the same text by the same embedder.
+  insert into @extschema@.store_vectors as v (prefix, key, field_name, embedding, text_hash)
+  select p_prefixes[n.item], p_keys[n.item], n.field_name, p_vectors[(n.ordinal - 1) * v_dims + 1 : n.ordinal * v_dims], n.text_hash
+  from (
+    select n.*, row_number() over (order by n.position) as ordinal
+    from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) with ordinality
+      n (item, field_name, text_hash, is_new, position)
+    where n.is_new
+  ) n
+  join unnest(v_items) i (item) on i.item = n.item
+  on conflict (prefix, key, field_name) do update
+  set embedding = excluded.embedding, text_hash = excluded.text_hash, updated_at = now()
+  where excluded.text_hash is null or v.text_hash is distinct from excluded.text_hash;
+
+  if not false = any (p_vector_new) then
+    return;
+  end if;
+  select format('Field %L of item %L in %L.', n.field_name, p_keys[n.item], p_prefixes[n.item]) into v_missing
+  from unnest(p_vector_items, p_vector_fields, p_vector_hashes, p_vector_new) n (item, field_name, text_hash, is_new)
+  join unnest(v_items) i (item) on i.item = n.item
+  where not n.is_new
+    and not exists (
+      select
+      from @extschema@.store_vectors v
+      where v.prefix = p_prefixes[n.item]
+        and v.key = p_keys[n.item]
+        and v.field_name = n.field_name
+        and v.text_hash = n.text_hash
+    )
+  limit 1;
+  if v_missing is not null then
+    raise exception using
+      errcode = 'LG008',
+      message = 'a vector to keep is not stored with that hash',
+      detail = v_missing,
+      hint = 'Embed the text and put the item again with its vector.';
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_put_vectors(text[], text[], jsonb[], integer[], text[], bytea[], boolean[], real[]) is
+  'Part of store_put: makes the vectors of items exactly the given ones.';
+revoke all on function @extschema@.store_put_vectors(text[], text[], jsonb[], integer[], text[], bytea[], boolean[], real[])
+  from public;
+
+-- sql/store/store_put.sql
+
+-- Writes items of the store and removes others, in one statement's transaction. The first four arrays are parallel, one
+-- element an item; of several for one key the last counts.
+--   p_values       null removes the item
+--   p_ttl_minutes  fractions count; null never expires
+-- The vectors of the items, one element a vector, in the order of the vectors that are new:
+--   p_vector_items   position of the item in the first arrays, from 1
+--   p_vector_fields  path of the embedded field, as LangGraph names it
+--   p_vector_hashes  hash of the text (and of what embedded it), by which a client knows it again; may be null when new
+--   p_vector_new     false keeps the stored vector of that field, whose hash has to be this one
+--   p_vectors        the new vectors, one after the other
+-- An item's vectors are afterwards exactly these. LG008 means that a vector to keep is not there with that hash: nothing is
+-- written, and the client embeds the text and tries again.
+-- Locks: the items it writes and removes. Errors: LG002, LG004, LG008.
+create or replace function @extschema@.store_put(
+  p_prefixes text[],
+  p_keys text[],
+  p_values jsonb[],
+  p_ttl_minutes double precision[],
+  p_vector_items integer[] default '{}',
+  p_vector_fields text[] default '{}',
+  p_vector_hashes bytea[] default '{}',
+  p_vector_new boolean[] default '{}',
+  p_vectors real[] default '{}'
+)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_has_vectors boolean := to_regclass('@extschema@.store_vectors') is not null;
+begin
+  perform @extschema@.reject_store_items(p_prefixes, p_keys, p_values, p_ttl_minutes);
+  if not v_has_vectors and cardinality(p_vector_items) > 0 then
+    perform @extschema@.reject_not_enabled('vector search', 'enable_vector_index');
+  end if;
+
+  -- In the order of the key, so that no two puts wait for each other. That holds for items to be removed too, whether they are
+  -- there or not: these go through as null, which no value is.
+  insert into @extschema@.store as s (prefix, key, value, expires_at, ttl_minutes)
+  select i.prefix, i.key, coalesce(i.value, 'null'), now() + i.ttl_minutes * interval '1 minute', i.ttl_minutes
+  from (
+    select distinct on (i.prefix collate "C", i.key collate "C") i.*
+    from unnest(p_prefixes, p_keys, p_values, p_ttl_minutes) with ordinality i (prefix, key, value, ttl_minutes, position)
+    order by i.prefix collate "C", i.key collate "C", i.position desc
+  ) i
+  on conflict (prefix, key) do update
+  set value = excluded.value,
+    -- What had expired is a new item.
+    created_at = case when s.expires_at <= now() then now() else s.created_at end,
+    updated_at = now(),
+    expires_at = excluded.expires_at,
+    ttl_minutes = excluded.ttl_minutes
+  where excluded.value <> 'null';
+  if array_position(p_values, null) is not null then
+    delete from @extschema@.store s
+    using (
+      select distinct on (i.prefix, i.key) i.prefix, i.key, i.value
+      from unnest(p_prefixes, p_keys, p_values) with ordinality i (prefix, key, value, position)
+      order by i.prefix, i.key, i.position desc
+    ) i
+    where i.value is null and s.prefix = i.prefix and s.key = i.key;
+  end if;
+
+  if v_has_vectors then
+    perform @extschema@.store_put_vectors(p_prefixes, p_keys, p_values, p_vector_items, p_vector_fields, p_vector_hashes,
+      p_vector_new, p_vectors);
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_put(text[], text[], jsonb[], double precision[], integer[], text[], bytea[], boolean[],
+  real[]) is 'Writes items of the store with their vectors, and removes those whose value is null; the last put of a key wins.';
+revoke all on function @extschema@.store_put(text[], text[], jsonb[], double precision[], integer[], text[], bytea[], boolean[],
+  real[]) from public;
+
+-- sql/store/store_refresh.sql
+
+-- Part of store_get and store_search: gives the items that were read their full time again. Items that someone else is
+-- changing are passed over, so that a read never waits: a put sets the time itself.
+-- Locks: the items it refreshes. Errors: none.
+create or replace function @extschema@.store_refresh(p_prefixes text[], p_keys text[])
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+begin
+  with held as materialized (
+    select s.ctid
+    from @extschema@.store s
+    join unnest(p_prefixes, p_keys) i (prefix, key) on i.prefix = s.prefix and i.key = s.key
+    where s.ttl_minutes is not null
+    for no key update of s skip locked
+  )
+  update @extschema@.store s
+  set expires_at = now() + s.ttl_minutes * interval '1 minute'
+  from held h
+  where s.ctid = h.ctid;
+end
+$fn$;
+
+comment on function @extschema@.store_refresh(text[], text[]) is 'Part of reading: gives items their full time to live again.';
+revoke all on function @extschema@.store_refresh(text[], text[]) from public;
+
+-- sql/store/store_get.sql
+
+-- Reads items by key: those that are there, with their position in the arrays, from 1. What has expired is not there.
+--   p_refresh_ttl  one element an item: whether its time to live begins again
+-- Where no refresh is asked for, or nothing found has a TTL, it writes nothing and works in a read-only transaction.
+-- Locks: the items it refreshes. Errors: LG002.
+create or replace function @extschema@.store_get(p_prefixes text[], p_keys text[], p_refresh_ttl boolean[])
+returns table (item_position integer, prefix text, key text, value jsonb, created_at timestamptz, updated_at timestamptz)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+as $fn$
+#variable_conflict use_column
+declare
+  v_refresh_prefixes text[];
+  v_refresh_keys text[];
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys)
+    or cardinality(p_prefixes) is distinct from cardinality(p_refresh_ttl) then
+    perform @extschema@.reject_argument('items',
+      format('There are %s prefixes, %s keys and %s refreshes.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null'), coalesce(cardinality(p_refresh_ttl)::text, 'null')),
+      'Pass arrays of one length.');
+  end if;
+  return query
+  select i.position::integer, s.prefix, s.key, s.value, s.created_at, s.updated_at
+  from unnest(p_prefixes, p_keys) with ordinality i (prefix, key, position)
+  join @extschema@.store s on s.prefix = i.prefix and s.key = i.key
+  where s.expires_at is null or s.expires_at > now()
+  order by i.position;
+
+  if true = any (p_refresh_ttl) then
+    select array_agg(s.prefix), array_agg(s.key) into v_refresh_prefixes, v_refresh_keys
+    from unnest(p_prefixes, p_keys, p_refresh_ttl) i (prefix, key, refresh)
+    join @extschema@.store s on s.prefix = i.prefix and s.key = i.key
+    where i.refresh and s.ttl_minutes is not null and s.expires_at > now();
+    if v_refresh_keys is not null then
+      perform @extschema@.store_refresh(v_refresh_prefixes, v_refresh_keys);
+    end if;
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_get(text[], text[], boolean[]) is
+  'Reads items of the store by key; expired ones are absent; refreshes the TTL where asked.';
+revoke all on function @extschema@.store_get(text[], text[], boolean[]) from public;
+
+-- sql/store/store_set_local.sql
+
+-- Part of store_search: sets settings until the end of the transaction and gives what they were, so that a second call puts
+-- them back. null is the default of a setting. What an error interrupts is undone with the transaction or the savepoint.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_set_local(p_names text[], p_values text[])
+returns text[]
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_before text[];
+begin
+  for i in 1 .. coalesce(cardinality(p_names), 0) loop
+    -- null where the library that has the setting is not loaded yet.
+    v_before[i] := current_setting(p_names[i], true);
+    perform set_config(p_names[i], p_values[i], true);
+  end loop;
+  return v_before;
+end
+$fn$;
+
+comment on function @extschema@.store_set_local(text[], text[]) is
+  'Part of store_search: sets settings for the transaction and gives what they were, to put them back.';
+revoke all on function @extschema@.store_set_local(text[], text[]) from public;
 
 -- sql/store/store_sweep.sql
 
@@ -5423,6 +6756,759 @@ $fn$;
 comment on procedure @extschema@.sweep(integer, interval) is
   'Removes expired store items, idle threads and what retention policies condemn; in batches, each committed.';
 revoke all on procedure @extschema@.sweep(integer, interval) from public;
+
+-- sql/store/store_text_matches.sql
+
+-- Part of store_search: the items that match a text, ranked from 1. One of its words is enough, more of them rank higher. With
+-- a "phrase" or a -word it is read as a web search, and all of it has to match.
+-- Locks: none. Errors: LG004.
+create or replace function @extschema@.store_text_matches(p_conditions text, p_query text, p_limit bigint)
+returns table (rank bigint, prefix text, key text, score double precision)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_config regconfig := (select i.text_config::regconfig from @extschema@.store_info() i);
+  v_query tsquery;
+begin
+  if v_config is null then
+    perform @extschema@.reject_not_enabled('text search', 'enable_text_index');
+  end if;
+  -- Who writes quotes or a minus means them, as in a web search.
+  if p_query ~ '"|(^|\s)-\S' then
+    v_query := websearch_to_tsquery(v_config, p_query);
+  else
+    select string_agg('''' || replace(replace(l.lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery into v_query
+    from unnest(to_tsvector(v_config, p_query)) l;
+  end if;
+  return query execute format($sql$
+    select row_number() over (order by c.score desc, c.prefix, c.key), c.prefix, c.key, c.score
+    from (
+      select s.prefix, s.key, ts_rank(s.text_search, $1, 1)::double precision as score
+      from %s.store s
+      where s.text_search @@ $1 and %s
+    ) c
+    order by c.score desc, c.prefix, c.key
+    limit $2
+    $sql$, '@extschema@'::text, p_conditions)
+  using v_query, p_limit;
+end
+$fn$;
+
+comment on function @extschema@.store_text_matches(text, text, bigint) is
+  'Part of store_search: the items that match a text, best first.';
+revoke all on function @extschema@.store_text_matches(text, text, bigint) from public;
+
+-- sql/store/store_text_paths.sql
+
+-- Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for "$", the whole value.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_text_paths(p_fields text[])
+returns jsonpath[]
+language plpgsql
+immutable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_field text;
+begin
+  if p_fields is null or cardinality(p_fields) = 0 then
+    perform @extschema@.reject_argument('fields', 'There are none.', 'Pass the paths of the texts, or {$} for the whole value.');
+  end if;
+  foreach v_field in array p_fields loop
+    -- Names, "*" and [subscripts], joined by dots.
+    if v_field is null or v_field !~ '^(\$|[^].[{}*$]+(\[(-?\d{1,9}|\*)\])*|\*)(\.([^].[{}*]+(\[(-?\d{1,9}|\*)\])*|\*))*$'
+      or v_field ~ '^\$.' then
+      perform @extschema@.reject_argument('field', format('%L is not a path.', v_field),
+        'Write paths as a.b, list[0], list[-1], list[*] or *, each as a field of its own; $ is the whole value.');
+    end if;
+  end loop;
+  if '$' = any (p_fields) then
+    return '{}';
+  end if;
+  return array(
+    select ('lax $' || (
+      select string_agg(case p.part[1] when '*' then '.*' else '.' || to_json(p.part[1])::text end
+        || regexp_replace(p.part[2], '\[-(\d+)\]', '[last - \1 + 1]', 'g'), '' order by p.position)
+      from regexp_matches(f.field, '([^].[]+)((?:\[[^]]*\])*)', 'g') with ordinality p (part, position)
+    ))::jsonpath
+    from unnest(p_fields) with ordinality f (field, position)
+    order by f.position
+  );
+end
+$fn$;
+
+comment on function @extschema@.store_text_paths(text[]) is
+  'Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for the whole value.';
+revoke all on function @extschema@.store_text_paths(text[]) from public;
+
+-- sql/store/enable_text_index.sql
+
+-- Makes the column and the index by which store_search searches text. Called again with the same arguments it changes
+-- nothing; with others it is LG002.
+--   p_config  a text search configuration: 'simple' takes words as they are, 'english' knows its endings and stop words
+--   p_fields  paths of the texts as LangGraph writes them (a.b, list[0], list[-1], list[*], *); $ is every text and number
+-- Locks: all access to store, while every item is written again. Errors: LG002.
+create or replace function @extschema@.enable_text_index(p_config text default 'simple', p_fields text[] default '{$}')
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_is record;
+  v_paths jsonpath[] := @extschema@.store_text_paths(p_fields);
+  v_config text;
+begin
+  select case n.nspname when 'pg_catalog' then quote_ident(c.cfgname) else format('%I.%I', n.nspname, c.cfgname) end into v_config
+  from pg_catalog.pg_ts_config c
+  join pg_catalog.pg_namespace n on n.oid = c.cfgnamespace
+  where p_config in (c.cfgname, n.nspname || '.' || c.cfgname, format('%I.%I', n.nspname, c.cfgname))
+  order by n.nspname <> 'pg_catalog', n.nspname
+  limit 1;
+  if v_config is null then
+    perform @extschema@.reject_argument('text search configuration', format('%L does not exist.', p_config),
+      'Pass the name of one of pg_ts_config, such as simple or english.');
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('@extschema@.text_search', 0));
+  select * into v_is from @extschema@.store_info();
+  if v_is.text_config is not null then
+    if v_is.text_config <> v_config or v_is.text_fields <> p_fields then
+      perform @extschema@.reject_argument('text index',
+        format('There is one already: configuration %s, fields %s.', v_is.text_config, v_is.text_fields),
+        'To change it, drop the column text_search of the table store and call this again.');
+    end if;
+    return;
+  end if;
+  execute format('alter table @extschema@.store add column text_search tsvector '
+    'generated always as (@extschema@.store_text_search(%L::regconfig, value, %L::jsonpath[])) stored', v_config, v_paths);
+  execute 'create index store_text_search_idx on @extschema@.store using gin (text_search)';
+  comment on column @extschema@.store.text_search is 'The words of the item for the text search of store_search.';
+  comment on index @extschema@.store_text_search_idx is 'The text search of store_search.';
+  insert into @extschema@.settings (key, value)
+  values ('text_index', jsonb_build_object('config', v_config, 'fields', p_fields))
+  on conflict (key) do update set value = excluded.value, updated_at = now();
+end
+$fn$;
+
+comment on function @extschema@.enable_text_index(text, text[]) is
+  'Makes the column and the index by which store_search searches text.';
+revoke all on function @extschema@.enable_text_index(text, text[]) from public;
+
+-- sql/store/store_timestamp.sql
+
+-- Reads an ISO 8601 timestamp or date, as Python's isoformat and JavaScript's toISOString write them; without an offset it is
+-- UTC. Anything else, such as the 30th of February, is null: stored text must never make a search fail.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_timestamp(p_text text)
+returns timestamptz
+language plpgsql
+immutable
+strict
+parallel safe
+security invoker
+as $fn$
+declare
+  v_parts text[];
+  v_year integer;
+  v_month integer;
+  v_day integer;
+  v_offset interval;
+begin
+  -- Most text is no timestamp, and this is much cheaper than the whole pattern.
+  if p_text !~ '^\d{4}-\d\d-\d\d' then
+    return null;
+  end if;
+  v_parts := regexp_match(p_text, '^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])'
+    || '(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,9})?))?(?:Z|z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$');
+  if v_parts is null then
+    return null;
+  end if;
+  v_year := v_parts[1];
+  v_month := v_parts[2];
+  v_day := v_parts[3];
+  if v_year = 0 or (v_day > 28 and v_day > extract(day from make_date(v_year, v_month, 1) + interval '1 month - 1 day')) then
+    return null;
+  end if;
+  v_offset := make_interval(hours => coalesce(v_parts[8], '0')::integer, mins => coalesce(v_parts[9], '0')::integer);
+  return make_timestamptz(v_year, v_month, v_day, coalesce(v_parts[4], '0')::integer, coalesce(v_parts[5], '0')::integer,
+      coalesce(replace(v_parts[6], ',', '.'), '0')::double precision, 'UTC')
+    - case v_parts[7] when '-' then -v_offset else v_offset end;
+end
+$fn$;
+
+comment on function @extschema@.store_timestamp(text) is 'Reads an ISO 8601 timestamp; null for any other text.';
+revoke all on function @extschema@.store_timestamp(text) from public;
+
+-- sql/store/store_filter_comparison.sql
+
+-- One comparison of a filter as an SQL condition on the value of row "s"; see store_filter_condition.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_filter_comparison(p_path text, p_operator text, p_operand jsonb)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_value text;
+  v_compare text;
+  v_text text := p_operand #>> '{}';
+begin
+  v_value := format('s.value -> %L', p_path);
+  if position('.' in p_path) > 0 then
+    v_value := format('coalesce(%s, s.value #> %L)', v_value, string_to_array(p_path, '.'));
+  end if;
+  case p_operator
+    when '$eq' then
+      if jsonb_typeof(p_operand) = 'null' then
+        return format('coalesce(%s, ''null'') = ''null''', v_value);
+      end if;
+      return format('%s = %L', v_value, p_operand);
+    when '$ne' then
+      return format('coalesce(%s, ''null'') <> %L', v_value, p_operand);
+    when '$in', '$nin' then
+      if jsonb_typeof(p_operand) <> 'array' then
+        perform @extschema@.reject_argument('filter',
+          format('The operand of %s under %L is not an array: %s.', p_operator, p_path, left(p_operand::text, 100)),
+          format('Pass {"%s": [value, ...]}.', p_operator));
+      end if;
+      return format('%scoalesce(%s, ''null'') = any (%L::jsonb[])', case p_operator when '$nin' then 'not ' else '' end, v_value,
+        array(select e.value from jsonb_array_elements(p_operand) e));
+    when '$exists' then
+      if jsonb_typeof(p_operand) <> 'boolean' then
+        perform @extschema@.reject_argument('filter',
+          format('The operand of $exists under %L is not true or false: %s.', p_path, left(p_operand::text, 100)),
+          'Pass {"$exists": true} or {"$exists": false}.');
+      end if;
+      return format('(%s) is %s null', v_value, case when p_operand::boolean then 'not' else '' end);
+    when '$gt', '$gte', '$lt', '$lte' then
+      v_compare := case p_operator when '$gt' then '>' when '$gte' then '>=' when '$lt' then '<' else '<=' end;
+    else
+      perform @extschema@.reject_argument('filter', format('Unknown operator %L under %L.', p_operator, p_path),
+        'The operators are $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin and $exists.');
+  end case;
+  case jsonb_typeof(p_operand)
+    when 'number', 'boolean' then
+      return format('(jsonb_typeof(%s) = %L and %s %s %L)', v_value, jsonb_typeof(p_operand), v_value, v_compare, p_operand);
+    when 'string' then
+      if @extschema@.store_timestamp(v_text) is null then
+        return format('(jsonb_typeof(%s) = ''string'' and (%s) #>> ''{}'' %s %L collate "C")', v_value, v_value, v_compare, v_text);
+      end if;
+      return format('(jsonb_typeof(%1$s) = ''string'' and coalesce(%4$s.store_timestamp((%1$s) #>> ''{}'') %2$s %4$s.store_timestamp(%3$L), '
+        '(%1$s) #>> ''{}'' %2$s %3$L collate "C"))', v_value, v_compare, v_text, '@extschema@'::text);
+    else
+      return 'false';
+  end case;
+end
+$fn$;
+
+comment on function @extschema@.store_filter_comparison(text, text, jsonb) is
+  'One comparison of a filter of store_search as an SQL condition on the value of row s.';
+revoke all on function @extschema@.store_filter_comparison(text, text, jsonb) from public;
+
+-- sql/store/store_filter_condition.sql
+
+-- Makes a filter of store_search an SQL condition on the value of "s", a row of store; null for one that keeps everything.
+-- A filter is an object of {path: condition}, all of which have to hold. A condition is
+--   a value          the item's value there equals it, as jsonb
+--   {"$op": operand} with one operator or more, all of which have to hold:
+--     $eq, $ne             equal or not, as jsonb: 1 equals 1.0; what is missing equals null
+--     $in, $nin            equal to one of an array or to none
+--     $gt $gte $lt $lte    numbers as numbers; strings by byte, or in time when both are ISO 8601 timestamps; false before true.
+--                          Values of two kinds, and what is missing, are in no order: no such comparison holds
+--     $exists              whether the path is there, be it null
+-- $ne and $nin are exactly what $eq and $in are not, so they keep items that lack the path. A path is a key, or keys and array
+-- positions joined by "."; where an item has the whole path as a key, that counts.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_filter_condition(p_filter jsonb)
+returns text
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+declare
+  v_conditions text[] := '{}';
+  v_path text;
+  v_condition jsonb;
+  v_operator text;
+  v_operand jsonb;
+begin
+  if p_filter is null or jsonb_typeof(p_filter) = 'null' then
+    return null;
+  end if;
+  if jsonb_typeof(p_filter) <> 'object' then
+    perform @extschema@.reject_argument('filter', format('It is not a JSON object: %s.', left(p_filter::text, 100)),
+      'Pass {"path": value} or {"path": {"$gt": value}}.');
+  end if;
+  for v_path, v_condition in select e.key, e.value from jsonb_each(p_filter) e loop
+    if v_path like '$%' then
+      perform @extschema@.reject_argument('filter', format('%L stands where a path is expected.', v_path),
+        'Operators stand under a path, as in {"path": {"$gt": 1}}; all conditions have to hold, there is no $and, $or or $not.');
+    end if;
+    if jsonb_typeof(v_condition) <> 'object' or not jsonb_path_exists(v_condition, '$.keyvalue() ? (@.key starts with "$")') then
+      if jsonb_path_exists(v_condition, '$.** ? (@.type() == "object").keyvalue() ? (@.key starts with "$")') then
+        perform @extschema@.reject_argument('filter',
+          format('Under %L an operator stands inside a value: %s.', v_path, left(v_condition::text, 100)),
+          'Write the path with dots, as in {"a.b": {"$gt": 1}}; {"$eq": value} compares with a value as it is.');
+      end if;
+      v_condition := jsonb_build_object('$eq', v_condition);
+    end if;
+    for v_operator, v_operand in select e.key, e.value from jsonb_each(v_condition) e loop
+      v_conditions := v_conditions || @extschema@.store_filter_comparison(v_path, v_operator, v_operand);
+    end loop;
+  end loop;
+  return nullif(array_to_string(v_conditions, ' and '), '');
+end
+$fn$;
+
+comment on function @extschema@.store_filter_condition(jsonb) is
+  'Makes a filter of store_search an SQL condition on the value of row s; null for one that keeps everything.';
+revoke all on function @extschema@.store_filter_condition(jsonb) from public;
+
+-- sql/store/store_unchanged.sql
+
+-- Says which texts need no embedding, because a vector is stored for that field of that item with that hash: their
+-- positions in the arrays, from 1. Expired items count as absent.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.store_unchanged(p_prefixes text[], p_keys text[], p_fields text[], p_hashes bytea[])
+returns table (item_position integer)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 100
+as $fn$
+begin
+  if p_prefixes is null or cardinality(p_prefixes) is distinct from cardinality(p_keys)
+    or cardinality(p_prefixes) is distinct from cardinality(p_fields)
+    or cardinality(p_prefixes) is distinct from cardinality(p_hashes) then
+    perform @extschema@.reject_argument('texts',
+      format('There are %s prefixes, %s keys, %s fields and %s hashes.', coalesce(cardinality(p_prefixes)::text, 'null'),
+        coalesce(cardinality(p_keys)::text, 'null'), coalesce(cardinality(p_fields)::text, 'null'),
+        coalesce(cardinality(p_hashes)::text, 'null')),
+      'Pass arrays of one length, one element a text.');
+  end if;
+  if to_regclass('@extschema@.store_vectors') is null then
+    return;
+  end if;
+  return query
+  select t.position::integer
+  from unnest(p_prefixes, p_keys, p_fields, p_hashes) with ordinality t (prefix, key, field_name, text_hash, position)
+  join @extschema@.store_vectors v
+    on v.prefix = t.prefix and v.key = t.key and v.field_name = t.field_name and v.text_hash = t.text_hash
+  join @extschema@.store s on s.prefix = t.prefix and s.key = t.key and (s.expires_at is null or s.expires_at > now())
+  order by t.position;
+end
+$fn$;
+
+comment on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) is
+  'Positions of the texts whose vector is stored with that hash and so need not be embedded again.';
+revoke all on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) from public;
+
+-- sql/store/store_vector_reach.sql
+
+-- Part of store_search: how many vectors of the index are worth looking at before everything that matches is measured; 0 where
+-- that costs less from the start. Goes by what the planner believes of the namespace and by how many of a hundred of its
+-- items the filter keeps. Costs are in microseconds, measured with 384 dimensions in memory; only their ratio counts.
+--   p_filter      condition on row "s" of store, or null
+--   p_candidates  vectors of matching items that are needed
+--   p_vectors     in the index
+--   p_least       items that the namespace is known to have at least
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_vector_reach(
+  p_prefix text,
+  p_filter text,
+  p_candidates bigint,
+  p_vectors double precision,
+  p_least bigint
+)
+returns bigint
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  c_indexed constant double precision := 8;    -- the next vector of the index
+  c_found constant double precision := 1;      -- an item found through the primary key, and filtered
+  c_read constant double precision := 0.25;    -- the same, reading the table from end to end
+  c_measured constant double precision := 5;   -- its vector, found through the primary key
+  v_namespace text := coalesce(@extschema@.store_prefix_condition('s', p_prefix), 'true');
+  v_plan json;
+  v_items double precision := p_vectors;
+  v_share double precision := 1;
+  v_doubt double precision := 2;  -- how many times cheaper the index has to be, for it can still fail
+  v_exact double precision;
+  v_needed double precision;
+begin
+  if p_filter is not null then
+    -- A hundred are few, and those near the query may be others: a share that is likely exceeded is taken.
+    execute format('select greatest(m.n - sqrt(m.n), 0.5) / m.of from (select count(*) filter (where %s) as n, count(*) + 0.5 as of '
+      'from (select s.* from %s.store s where %s limit 100) s) m', p_filter, '@extschema@'::text, v_namespace)
+    into v_share;
+    v_doubt := 4;
+  end if;
+  -- First as if the namespace were everything: where the index does not pay even then, its size need not be known.
+  for v_known in 0 .. 1 loop
+    v_exact := v_items * case
+      when p_filter is null then 2 * c_found
+      else case when v_items > p_vectors / 4 then c_read else c_found end + v_share * c_measured
+    end;
+    v_needed := p_candidates * p_vectors / (v_share * v_items);
+    if v_doubt * c_indexed * (100 + v_needed) >= v_exact then
+      return 0;
+    end if;
+    exit when p_prefix = '' or v_known = 1;
+    execute format('explain (format json) select from %s.store s where %s', '@extschema@'::text, v_namespace) into v_plan;
+    v_items := greatest((v_plan #>> '{0,Plan,Plan Rows}')::double precision, p_least);
+  end loop;
+  return greatest(200, 4 * p_candidates, 3 * v_needed);
+end
+$fn$;
+
+comment on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) is
+  'Part of store_search: how many vectors of the index are worth looking at; 0 where measuring all that matches costs less.';
+revoke all on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) from public;
+
+-- sql/store/store_vector_scan.sql
+
+-- Part of store_search: the items nearest to a vector, found from the nearest vectors on, whose items are looked at until
+-- enough match. Nulls where that gives no answer: too few of the nearest match, or more are equally near than it looked at.
+--   p_filter      condition on row "s" of store, or null
+--   p_distance    of row "v" of store_vectors to $1, as the index orders it
+--   p_method      of the index to follow; null measures every vector of the namespace instead
+--   p_candidates  how many vectors of matching items make it sure
+--   p_reach       how many vectors of the index it looks at before it gives up
+--   p_effort      ef_search of hnsw, probes of ivfflat, unless the session's own setting is higher
+--   p_horizon     distance from which on the index does not have everything
+-- Locks: none. Errors: none.
+create or replace function @extschema@.store_vector_scan(
+  p_prefix text,
+  p_filter text,
+  p_distance text,
+  p_query real[],
+  p_limit bigint,
+  p_method text,
+  p_candidates bigint,
+  p_reach bigint,
+  p_effort integer,
+  p_horizon double precision,
+  out prefixes text[],
+  out keys text[],
+  out distances double precision[]
+)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_namespace text := coalesce(@extschema@.store_prefix_condition('v', p_prefix), 'true');
+  v_item text := case when p_filter is not null then format('cross join lateral (select from %s.store s '
+    'where s.prefix = v.prefix and s.key = v.key and %s limit 1) s', '@extschema@'::text, p_filter) end;
+  v_nearest text;
+  v_names text[];
+  v_values text[];
+  v_farthest double precision;
+  v_exhausted boolean;
+begin
+  if p_method is null then
+    v_nearest := format('select v.prefix, v.key, %s as distance from %s.store_vectors v where %s order by 3 limit $2',
+      p_distance, '@extschema@'::text, v_namespace);
+  else
+    v_nearest := format('select v.prefix, v.key, v.distance from (select v.prefix, v.key, %1$s as distance '
+      'from %2$s.store_vectors v order by %1$s limit $3) v %3$s where %4$s limit $2', p_distance, '@extschema@'::text, v_item, v_namespace);
+    if p_method = 'hnsw' then
+      v_names := array['enable_seqscan', 'enable_sort', 'hnsw.iterative_scan', 'hnsw.max_scan_tuples', 'hnsw.ef_search'];
+      v_values := array['off', 'off', 'relaxed_order', (100 * p_reach)::text,
+        least(greatest(p_effort, current_setting('hnsw.ef_search', true)::integer), 1000)::text];
+    else
+      v_names := array['enable_seqscan', 'enable_sort', 'ivfflat.iterative_scan', 'ivfflat.probes'];
+      v_values := array['off', 'off', 'relaxed_order', greatest(p_effort, current_setting('ivfflat.probes', true)::integer)::text];
+    end if;
+    v_values := @extschema@.store_set_local(v_names, v_values);
+  end if;
+  execute format('select array_agg(n.prefix), array_agg(n.key), array_agg(n.distance), max(n.distance), count(*) < $2 from (%s) n', v_nearest)
+  into prefixes, keys, distances, v_farthest, v_exhausted
+  using p_query, p_candidates, p_reach;
+  perform @extschema@.store_set_local(v_names, v_values);
+
+  select array_agg(c.prefix order by c.position), array_agg(c.key order by c.position), array_agg(c.distance order by c.position)
+  into prefixes, keys, distances
+  from (
+    select n.prefix, n.key, min(n.distance) as distance, row_number() over (order by min(n.distance), n.prefix, n.key) as position
+    from unnest(prefixes, keys, distances) n (prefix, key, distance)
+    join @extschema@.store s on s.prefix = n.prefix and s.key = n.key
+    where s.expires_at is null or s.expires_at > now()
+    group by n.prefix, n.key
+    order by position
+    limit p_limit
+  ) c;
+  if not (v_exhausted and p_method is null
+    or coalesce(cardinality(keys) = p_limit and distances[p_limit] < v_farthest and distances[p_limit] < p_horizon, false))
+  then
+    prefixes := null;
+    keys := null;
+    distances := null;
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is
+  'Part of store_search: the items nearest to a vector from the nearest vectors on; nulls where that gives no answer.';
+revoke all on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision)
+  from public;
+
+-- sql/store/store_vector_matches.sql
+
+-- Part of store_search: the items nearest to a vector, each by its best vector, nearest first; nulls where there are none.
+-- A namespace so small, or a filter that keeps so few, that measuring what matches costs no more than following the index is
+-- searched exactly. So is what the index does not find enough of soon: then few items near the query match, and of what is
+-- farther off an index misses more and more.
+--   p_filter     as the caller gave it, or null
+--   p_condition  the same on row "s" of store
+-- Locks: none. Errors: LG002, LG004.
+create or replace function @extschema@.store_vector_matches(
+  p_prefix text,
+  p_filter jsonb,
+  p_condition text,
+  p_query real[],
+  p_limit bigint,
+  out prefixes text[],
+  out keys text[],
+  out scores double precision[]
+)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+as $fn$
+declare
+  v_index record;
+  v_exact text;     -- distance of row "v" of store_vectors to $1
+  v_indexed text;   -- the same as the index orders it
+  v_score text;     -- of the distance of "c"
+  v_candidates bigint;
+  v_reach bigint := 0;  -- vectors of the index that are worth looking at
+  v_least bigint;
+  v_large boolean;
+  v_narrowing text;
+  v_options text;
+  v_effort integer;
+begin
+  select i.*, case when c.reltuples < 0 then pg_relation_size(c.oid) / 2048 else c.reltuples end as vectors,
+    case when t.reltuples > 0 and c.reltuples > t.reltuples then c.reltuples / t.reltuples else 1 end as vectors_per_item
+  into v_index
+  from @extschema@.store_info() i
+  left join pg_catalog.pg_class c on c.oid = to_regclass('@extschema@.store_vectors')
+  left join pg_catalog.pg_class t on t.oid = '@extschema@.store'::regclass;
+  perform @extschema@.reject_query_vector(p_query, v_index.dims);
+  v_indexed := format('v.embedding operator(%1$I.%2$s) $1::%1$I.%3$I', v_index.vector_schema,
+    case v_index.distance when 'cosine' then '<=>' when 'l2' then '<->' else '<#>' end, v_index.vector_type);
+  -- The cosine distance of a vector of zeros is NaN, which is no number to return: it is as near as a right angle. No index
+  -- has such vectors.
+  if v_index.distance = 'cosine' then
+    v_exact := format('coalesce(nullif(%s, ''NaN''), 1)', v_indexed);
+    v_score := '1 - c.distance';
+  else
+    v_exact := format('0 + (%s)', v_indexed);
+    v_score := '0 - c.distance';
+  end if;
+
+  -- More than asked for, since an iterative scan finds its later batches only nearly in order.
+  v_candidates := ceil(greatest(2 * p_limit, p_limit + 10) * v_index.vectors_per_item);
+  v_least := greatest(500, sqrt(4 * p_limit * v_index.vectors));
+  v_large := case
+    when p_prefix = '' and v_index.vectors / v_index.vectors_per_item > 2 * v_least then true
+    else @extschema@.store_has_more_than(p_prefix, v_least)
+  end;
+  if v_large and v_index.method <> 'flat' and v_candidates <= 250
+    and string_to_array(v_index.vector_version, '.')::integer[] >= '{0,8}'
+  then
+    v_reach := @extschema@.store_vector_reach(p_prefix, p_condition, v_candidates, v_index.vectors, v_least);
+  end if;
+  if v_reach > 0 or p_condition is null then
+    v_options := array_to_string(v_index.options, ' ');
+    -- The less effort went into building a graph, or the farther the way, the more it takes not to get lost in it.
+    v_effort := case v_index.method
+      when 'hnsw' then least(greatest(100, 8000 / coalesce(substring(v_options from 'ef_construction=(\d+)')::integer, 64),
+        4 * v_candidates, least(v_reach / 3, 400)), 1000)
+      else greatest(20, coalesce(substring(v_options from 'lists=(\d+)')::integer, 100) / 10)
+    end;
+    select s.prefixes, s.keys, s.distances into prefixes, keys, scores
+    from @extschema@.store_vector_scan(p_prefix, p_condition,
+      case when v_reach > 0 then v_indexed else v_exact end, p_query, p_limit, case when v_reach > 0 then v_index.method end,
+      v_candidates, v_reach, v_effort,
+      case when v_index.distance = 'cosine' and v_reach > 0 then 1 else double precision 'infinity' end) s;
+    if prefixes is not null then
+      execute format('select array_agg(%s order by c.position) from unnest($1) with ordinality c (distance, position)', v_score)
+      into scores
+      using scores;
+      return;
+    end if;
+  end if;
+
+  if v_large and @extschema@.store_has_filter_index() then
+    v_narrowing := @extschema@.store_filter_narrowing(p_filter);
+  end if;
+  execute format($sql$
+    select array_agg(c.prefix), array_agg(c.key), array_agg(%1$s)
+    from (
+      select s.prefix, s.key, (
+        select min(%2$s) from %3$s.store_vectors v where v.prefix = s.prefix and v.key = s.key
+      ) as distance
+      from %3$s.store s
+      where %4$s
+      order by distance, s.prefix, s.key
+      limit $2
+    ) c
+    where c.distance is not null
+    $sql$, v_score, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
+      @extschema@.store_prefix_condition('s', p_prefix), p_condition, v_narrowing))
+  into prefixes, keys, scores
+  using p_query, p_limit;
+end
+$fn$;
+
+comment on function @extschema@.store_vector_matches(text, jsonb, text, real[], bigint) is
+  'Part of store_search: the items nearest to a vector, each by its best vector.';
+revoke all on function @extschema@.store_vector_matches(text, jsonb, text, real[], bigint) from public;
+
+-- sql/store/store_search.sql
+
+-- Searches the items of a namespace and those below it, best first; ties go by prefix and key.
+--   p_prefix        labels joined by "."; whole labels match; '' is everything
+--   p_filter        see store_filter_condition
+--   p_query_vector  of the dimensions of the vector index; p_query_text in plain words
+--   p_mode          'vector', 'text', 'hybrid' (reciprocal rank fusion of both) or 'none' (most recently updated first); null
+--                   goes by which queries are there
+--   score           the higher the better: cosine similarity, inner product or minus the distance; rank of text; null without query
+-- Locks: the items whose TTL it refreshes. Errors: LG002, LG004.
+create or replace function @extschema@.store_search(
+  p_prefix text,
+  p_filter jsonb default null,
+  p_limit integer default 10,
+  p_offset integer default 0,
+  p_refresh_ttl boolean default true,
+  p_query_vector real[] default null,
+  p_query_text text default null,
+  p_mode text default null
+)
+returns table (prefix text, key text, value jsonb, created_at timestamptz, updated_at timestamptz, score double precision)
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+rows 10
+set jit = off
+as $fn$
+#variable_conflict use_column
+declare
+  v_mode text := coalesce(p_mode, case
+    when p_query_vector is not null and p_query_text is not null then 'hybrid'
+    when p_query_vector is not null then 'vector'
+    when p_query_text is not null then 'text'
+    else 'none' end);
+  v_filter text := @extschema@.store_filter_condition(p_filter);
+  v_conditions text;
+  v_first integer := least(p_offset, 2147483646) + 1;
+  v_prefixes text[];
+  v_keys text[];
+  v_scores double precision[];
+  v_expires boolean;
+  v_expiring boolean := false;
+begin
+  if p_prefix is null or p_limit is null or p_limit < 0 or p_offset is null or p_offset < 0 or p_refresh_ttl is null then
+    perform @extschema@.reject_argument('search',
+      format('prefix %L, limit %L, offset %L, refresh_ttl %L.', p_prefix, p_limit, p_offset, p_refresh_ttl),
+      'None may be null; the prefix of everything is empty; limit and offset are not negative.');
+  end if;
+  if v_mode not in ('vector', 'text', 'hybrid', 'none') or (v_mode in ('vector', 'hybrid') and p_query_vector is null)
+    or (v_mode in ('text', 'hybrid') and p_query_text is null) then
+    perform @extschema@.reject_argument('mode', format('Mode %L with %s query vector and %s query text.', v_mode,
+        case when p_query_vector is null then 'no' else 'a' end, case when p_query_text is null then 'no' else 'a' end),
+      'Mode is vector, text, hybrid or none; vector and hybrid need a query vector, text and hybrid a query text.');
+  end if;
+  v_conditions := concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
+    @extschema@.store_prefix_condition('s', p_prefix), v_filter);
+
+  case v_mode
+    when 'none' then
+      -- Without an index that serves it, or in a small namespace, it only costs.
+      if v_filter is not null and @extschema@.store_has_more_than(p_prefix, 1000) and @extschema@.store_has_filter_index() then
+        v_conditions := concat_ws(' and ', v_conditions, @extschema@.store_filter_narrowing(p_filter));
+      end if;
+      execute format($sql$
+        select array_agg(c.prefix), array_agg(c.key), array_fill(null::double precision, array[count(*)::integer])
+        from (
+          select s.prefix, s.key
+          from %s.store s
+          where %s
+          order by s.updated_at desc, s.prefix, s.key
+          limit $1 offset $2
+        ) c
+        $sql$, '@extschema@'::text, v_conditions)
+      into v_prefixes, v_keys, v_scores
+      using p_limit, p_offset;
+    when 'hybrid' then
+      select array_agg(c.prefix order by c.position), array_agg(c.key order by c.position), array_agg(c.score order by c.position)
+      into v_prefixes, v_keys, v_scores
+      from (
+        select c.prefix, c.key, sum(1.0 / (60 + c.rank))::double precision as score,
+          row_number() over (order by sum(1.0 / (60 + c.rank)) desc, c.prefix, c.key) as position
+        from (
+          select v.prefix, v.key, v.rank
+          from @extschema@.store_vector_matches(p_prefix, p_filter, v_filter, p_query_vector, greatest(2 * (p_limit::bigint + p_offset), 50)) m
+          cross join unnest(m.prefixes, m.keys) with ordinality v (prefix, key, rank)
+          union all
+          select t.prefix, t.key, t.rank
+          from @extschema@.store_text_matches(v_conditions, p_query_text, greatest(2 * (p_limit::bigint + p_offset), 50)) t
+        ) c
+        group by c.prefix, c.key
+        order by position
+        limit p_limit offset p_offset
+      ) c;
+    when 'vector' then
+      select c.prefixes[v_first:], c.keys[v_first:], c.scores[v_first:]
+      into v_prefixes, v_keys, v_scores
+      from @extschema@.store_vector_matches(p_prefix, p_filter, v_filter, p_query_vector, p_limit::bigint + p_offset) c;
+    else
+      select array_agg(c.prefix order by c.rank), array_agg(c.key order by c.rank), array_agg(c.score order by c.rank)
+      into v_prefixes, v_keys, v_scores
+      from @extschema@.store_text_matches(v_conditions, p_query_text, p_limit::bigint + p_offset) c
+      where c.rank > p_offset;
+  end case;
+
+  for prefix, key, value, created_at, updated_at, score, v_expires in
+    select s.prefix, s.key, s.value, s.created_at, s.updated_at, c.score, s.ttl_minutes is not null
+    from unnest(v_prefixes, v_keys, v_scores) with ordinality c (prefix, key, score, position)
+    join @extschema@.store s on s.prefix = c.prefix and s.key = c.key
+    order by c.position
+  loop
+    v_expiring := v_expiring or v_expires;
+    return next;
+  end loop;
+  if p_refresh_ttl and v_expiring then
+    perform @extschema@.store_refresh(v_prefixes, v_keys);
+  end if;
+end
+$fn$;
+
+comment on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) is
+  'Searches a namespace and those below it by filter and by vector, text, both or time of update, best first.';
+revoke all on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) from public;
 
 -- sql/analytics/is_message.sql
 

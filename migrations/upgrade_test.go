@@ -44,6 +44,8 @@ var reads = map[string]string{
 	"waiting":  `select to_jsonb(i) from @extschema@_analytics.interrupts i order by i.thread_id, i.checkpoint_id`,
 	"failures": `select to_jsonb(e) from @extschema@_analytics.errors e order by e.thread_id, e.checkpoint_id`,
 	"store":    `select to_jsonb(s) from store s order by s.prefix, s.key`,
+	"found":    `select to_jsonb(s) from store_search('users', '{"name": {"$eq": "London"}}', p_refresh_ttl => false) s`,
+	"spaces":   `select to_jsonb(n) from store_list_namespaces() n`,
 	"policies": `select to_jsonb(p) from retention_policies p order by p.name`,
 	"ttls":     `select to_jsonb(t) from thread_ttls t order by t.thread_id`,
 	"pins":     `select to_jsonb(p) from checkpoint_pins p order by p.thread_id, p.checkpoint_ns, p.checkpoint_id`,

@@ -54,7 +54,7 @@ func (d Drift) String() string {
 // those migrations into a schema of a unique name, within one transaction that is always rolled back, so it needs CREATE
 // on the database, leaves nothing behind, and keeps migrators waiting meanwhile.
 //
-// Objects that appear only through enable_ functions (store_vectors, what divides tenants) and the rights of this schema's own
+// Objects that appear only through enable_ functions (store_vectors, what divides tenants, the triggers of guards) and the rights of this schema's own
 // roles are not compared. An empty result means no difference.
 //
 // Errors: ErrNotMigrated, ErrDirty, ErrNewerSchema.
@@ -235,6 +235,7 @@ func (c comparison) fromLive(o object) []Drift {
 // optionalObjects are what enable_ functions make.
 var optionalObjects = regexp.MustCompile(`^(table @\.store_vectors|` +
 	`index checkpoints_tenant_\w+ of table @\.checkpoints|` +
+	`trigger (guard_deleted_thread|guard_version|remember_deleted_threads) of table @\.checkpoint(s|_blobs|_writes)|` +
 	`((column tenant|policy tenancy_\w+|trigger tenancy_claim) of table @\.\w+))$`)
 
 func (c comparison) optional(o object) bool {

@@ -6,20 +6,20 @@ import (
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/internal/pglimits"
+	"github.com/pgweft/pgweft/internal/pgschema"
 )
 
 // Errors about the schema, for errors.Is. Each says which command mends it.
 var (
 	// ErrSchemaMissing says that pgweft is not installed in the schema, or not visible to this role.
-	ErrSchemaMissing = errors.New("schema is missing")
+	ErrSchemaMissing = pgschema.ErrMissing
 	// ErrSchemaOutdated says that the schema is older than this package needs.
-	ErrSchemaOutdated = errors.New("schema is outdated")
+	ErrSchemaOutdated = pgschema.ErrOutdated
 	// ErrSchemaNewer says that the schema no longer serves clients as old as this package.
-	ErrSchemaNewer = errors.New("schema is too new")
+	ErrSchemaNewer = pgschema.ErrNewer
 )
 
 // Errors about limits of the server or of a pooler, for errors.Is. Each says what to do.
@@ -33,51 +33,29 @@ var (
 	ErrPreparedStatement = pglimits.ErrPreparedStatement
 )
 
-// sentinels maps the SQLSTATEs of pgweft's functions, and those by which Postgres itself refuses an argument.
-var sentinels = map[string]error{
-	"LG001": checkpoint.ErrNotFound,
-	"LG002": checkpoint.ErrInvalidArgument,
-	"LG003": checkpoint.ErrVersionCollision,
-	"LG004": checkpoint.ErrNotEnabled,
-	"LG005": checkpoint.ErrPinned,
-	"LG006": checkpoint.ErrCorrupt,
-	"LG007": checkpoint.ErrTenant,
+// databaseErrors map the SQLSTATEs of pgweft's functions, and those by which Postgres itself refuses an argument.
+var databaseErrors = pgschema.Errors{
+	Package: "pgsaver",
+	Sentinels: map[string]error{
+		"LG001": checkpoint.ErrNotFound,
+		"LG002": checkpoint.ErrInvalidArgument,
+		"LG003": checkpoint.ErrVersionCollision,
+		"LG004": checkpoint.ErrNotEnabled,
+		"LG005": checkpoint.ErrPinned,
+		"LG006": checkpoint.ErrCorrupt,
+		"LG007": checkpoint.ErrTenant,
 
-	pgerrcode.UndefinedFunction: ErrSchemaMissing,
-	pgerrcode.InvalidSchemaName: ErrSchemaMissing,
-
-	// NUL or broken UTF-8 in an identifier or in metadata.
-	pgerrcode.CharacterNotInRepertoire: checkpoint.ErrInvalidArgument,
-	pgerrcode.UntranslatableCharacter:  checkpoint.ErrInvalidArgument,
-	// An identifier too long for the index that finds it.
-	pgerrcode.ProgramLimitExceeded: checkpoint.ErrInvalidArgument,
+		// NUL or broken UTF-8 in an identifier or in metadata.
+		pgerrcode.CharacterNotInRepertoire: checkpoint.ErrInvalidArgument,
+		pgerrcode.UntranslatableCharacter:  checkpoint.ErrInvalidArgument,
+		// An identifier too long for the index that finds it.
+		pgerrcode.ProgramLimitExceeded: checkpoint.ErrInvalidArgument,
+	},
 }
 
 // wrapError is the one place where errors of the database become errors of this package. The *pgconn.PgError stays
 // reachable with errors.As.
-func wrapError(operation string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var pgErr *pgconn.PgError
-	if !errors.As(err, &pgErr) {
-		return fmt.Errorf("pgsaver: %s: %w", operation, err)
-	}
-	explained := err
-	if pgErr.Detail != "" {
-		explained = fmt.Errorf("%w. %s", explained, pgErr.Detail)
-	}
-	if pgErr.Hint != "" {
-		explained = fmt.Errorf("%w %s", explained, pgErr.Hint)
-	}
-	if limit, ok := pglimits.Of(err); ok {
-		return fmt.Errorf("pgsaver: %s: %w: %w. %s", operation, limit.Kind, explained, limit.Hint)
-	}
-	if sentinel, ok := sentinels[pgErr.Code]; ok {
-		return fmt.Errorf("pgsaver: %s: %w: %w", operation, sentinel, explained)
-	}
-	return fmt.Errorf("pgsaver: %s: %w", operation, explained)
-}
+func wrapError(operation string, err error) error { return databaseErrors.Wrap(operation, err) }
 
 // notFound says which checkpoint a query without a row was about.
 func notFound(err error, config checkpoint.Config) error {

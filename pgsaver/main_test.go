@@ -1,7 +1,6 @@
 package pgsaver_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -9,42 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/pgxtest"
 	"github.com/pgweft/pgweft/pgsaver"
 	"github.com/pgweft/pgweft/testcontainers"
 )
 
 func TestMain(m *testing.M) { testcontainers.Main(m, testcontainers.WithoutFsync()) }
 
-var execModes = []pgx.QueryExecMode{
-	pgx.QueryExecModeCacheStatement,
-	pgx.QueryExecModeCacheDescribe,
-	pgx.QueryExecModeDescribeExec,
-	pgx.QueryExecModeExec,
-	pgx.QueryExecModeSimpleProtocol,
-}
-
-func withExecMode(mode pgx.QueryExecMode) func(*pgxpool.Config) {
-	return func(config *pgxpool.Config) { config.ConnConfig.DefaultQueryExecMode = mode }
-}
-
 // newPool connects to a database of the test's own; adjust changes the pool's configuration.
-func newPool(t *testing.T, adjust ...func(*pgxpool.Config)) *pgxpool.Pool {
+func newPool(t *testing.T, adjust ...pgxtest.Adjust) *pgxpool.Pool {
 	t.Helper()
-	return poolOn(t, testcontainers.NewDatabase(t).ConnString(), adjust...)
-}
-
-func poolOn(t *testing.T, connString string, adjust ...func(*pgxpool.Config)) *pgxpool.Pool {
-	t.Helper()
-	config, err := pgxpool.ParseConfig(connString)
-	require.NoError(t, err)
-	config.MaxConns = 4
-	for _, change := range adjust {
-		change(config)
-	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	return pool
+	return pgxtest.NewPool(t, testcontainers.NewDatabase(t).ConnString(), adjust...)
 }
 
 func newSaver(t *testing.T) *pgsaver.Saver {

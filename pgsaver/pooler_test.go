@@ -13,6 +13,7 @@ import (
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/checkpoint/checkpointtest"
 	"github.com/pgweft/pgweft/internal/pgbouncertest"
+	"github.com/pgweft/pgweft/internal/pgxtest"
 	"github.com/pgweft/pgweft/pgsaver"
 	"github.com/pgweft/pgweft/testcontainers"
 )
@@ -37,7 +38,7 @@ func TestConformanceThroughPgBouncer(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			pool := poolOn(t, connString, withExecMode(mode))
+			pool := pgxtest.NewPool(t, connString, pgxtest.WithExecMode(mode))
 			checkpointtest.Run(t, func(*testing.T) checkpoint.Saver { return pgsaver.New(pool, nil) })
 		})
 	}
@@ -77,7 +78,7 @@ func TestPreparedStatementsBehindPgBouncerAreExplainedOrWork(t *testing.T) {
 func TestTheServersTimeLimitsAreExplained(t *testing.T) {
 	t.Parallel()
 	_, connString := pooled(t, nil)
-	pool := poolOn(t, connString, withExecMode(pgx.QueryExecModeExec))
+	pool := pgxtest.NewPool(t, connString, pgxtest.WithExecMode(pgx.QueryExecModeExec))
 	saver := pgsaver.New(pool, nil)
 	config := put(t, saver, checkpoint.Config{ThreadID: "t"}, step(map[string]any{"m": []any{1}}))
 
@@ -139,7 +140,7 @@ func TestAnIdleTransactionThatWasEndedIsExplained(t *testing.T) {
 			} else {
 				_, connString = pooled(t, nil)
 			}
-			pool := poolOn(t, connString, withExecMode(pgx.QueryExecModeExec))
+			pool := pgxtest.NewPool(t, connString, pgxtest.WithExecMode(pgx.QueryExecModeExec))
 			saver := pgsaver.New(pool, nil)
 			config := put(t, saver, checkpoint.Config{ThreadID: "t"}, step(nil))
 			inTx(t, pool, func(tx pgx.Tx) {
@@ -182,7 +183,7 @@ func TestAnExhaustedPoolerIsExplained(t *testing.T) {
 	t.Run("no server connection is free", func(t *testing.T) {
 		t.Parallel()
 		_, connString := pooled(t, map[string]string{"default_pool_size": "1", "query_wait_timeout": "1"})
-		pool := poolOn(t, connString, withExecMode(pgx.QueryExecModeExec))
+		pool := pgxtest.NewPool(t, connString, pgxtest.WithExecMode(pgx.QueryExecModeExec))
 		saver := pgsaver.New(pool, nil)
 		config := put(t, saver, checkpoint.Config{ThreadID: "t"}, step(nil))
 		inTx(t, pool, func(tx pgx.Tx) {
@@ -197,7 +198,7 @@ func TestAnExhaustedPoolerIsExplained(t *testing.T) {
 	t.Run("no client is taken", func(t *testing.T) {
 		t.Parallel()
 		_, connString := pooled(t, map[string]string{"max_client_conn": "1"})
-		pool := poolOn(t, connString, withExecMode(pgx.QueryExecModeExec))
+		pool := pgxtest.NewPool(t, connString, pgxtest.WithExecMode(pgx.QueryExecModeExec))
 		saver := pgsaver.New(pool, nil)
 		inTx(t, pool, func(tx pgx.Tx) {
 			exec(t, tx, "select 1")
@@ -209,7 +210,7 @@ func TestAnExhaustedPoolerIsExplained(t *testing.T) {
 	t.Run("the server has no connection left", func(t *testing.T) {
 		t.Parallel()
 		db := testcontainers.NewDatabase(t)
-		pool := poolOn(t, db.ConnString())
+		pool := pgxtest.NewPool(t, db.ConnString())
 		role := "few_" + db.Name()
 		exec(t, pool, "create role "+role+" login superuser connection limit 0 password 'few'")
 		t.Cleanup(func() {
@@ -217,7 +218,7 @@ func TestAnExhaustedPoolerIsExplained(t *testing.T) {
 			require.NoError(t, err)
 		})
 		exec(t, pool, "alter role "+role+" nosuperuser")
-		few := poolOn(t, db.ConnString(), func(config *pgxpool.Config) {
+		few := pgxtest.NewPool(t, db.ConnString(), func(config *pgxpool.Config) {
 			config.ConnConfig.User, config.ConnConfig.Password = role, "few"
 		})
 		_, err := pgsaver.New(few, nil).Get(t.Context(), checkpoint.Config{ThreadID: "t"})
@@ -229,7 +230,7 @@ func TestAnExhaustedPoolerIsExplained(t *testing.T) {
 func TestManyWritersShareFewServerConnections(t *testing.T) {
 	t.Parallel()
 	_, connString := pooled(t, map[string]string{"default_pool_size": "2"})
-	pool := poolOn(t, connString, withExecMode(pgx.QueryExecModeExec), func(config *pgxpool.Config) { config.MaxConns = 20 })
+	pool := pgxtest.NewPool(t, connString, pgxtest.WithExecMode(pgx.QueryExecModeExec), func(config *pgxpool.Config) { config.MaxConns = 20 })
 	saver := pgsaver.New(pool, nil)
 	var group sync.WaitGroup
 	errs := make(chan error, 20)

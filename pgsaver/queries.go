@@ -9,10 +9,10 @@ import (
 // queries are the statements of a Saver, one function call each. Parameters are cast, because without prepared statements
 // Postgres could not tell the type of an array, and a null has none.
 type queries struct {
-	schemaInfo, get, list, put, putWrites, putStep, deleteThread, fork string
-	deleteForRuns, prune, copyThread, forkThread, deltaHistory         string
-	setThreadTTL, pin, unpin, sweep, sweepPreview                      string
-	clock, swept                                                       string
+	get, list, put, putWrites, putStep, deleteThread, fork     string
+	deleteForRuns, prune, copyThread, forkThread, deltaHistory string
+	setThreadTTL, pin, unpin, sweep, sweepPreview              string
+	clock, swept                                               string
 }
 
 const tupleColumns = `thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, created_at,
@@ -27,7 +27,6 @@ func newQueries(schema string) *queries {
 		return strings.ReplaceAll(sql, "@schema@", pgx.Identifier{schema}.Sanitize())
 	}
 	return &queries{
-		schemaInfo: in(`select schema_version, minimum_client, dirty from @schema@.schema_info()`),
 		get: in(`select ` + tupleColumns + `
 			from @schema@.get_checkpoint($1::text, $2::text, $3::text)`),
 		list: in(`select ` + tupleColumns + `

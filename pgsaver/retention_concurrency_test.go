@@ -36,7 +36,7 @@ const chainStepSQL = `
 			'channel_versions', jsonb_build_object('messages', lpad($2::text, 32, '0') || '.1', 'base', lpad('1', 32, '0') || '.1')
 				|| case when $2 > 1 then jsonb_build_object('d', lpad($2::text, 32, '0') || '.1') else '{}' end),
 		jsonb_build_object('source', 'loop', 'step', $2)
-			|| case when $2 % 5 = 0 then '{}' else '{"counters_since_delta_snapshot": {"d": [1, 1]}}' end::jsonb,
+			|| case when $2 = 1 or $2 % 5 = 0 then '{}' else '{"counters_since_delta_snapshot": {"d": [1, 1]}}' end::jsonb,
 		array['messages'] || case when $2 = 1 then array['base'] when $2 % 5 = 0 then array['d'] else '{}' end,
 		array[lpad($2::text, 32, '0') || '.1']
 			|| case when $2 = 1 then array[lpad('1', 32, '0') || '.1'] when $2 % 5 = 0 then array[lpad($2::text, 32, '0') || '.1']

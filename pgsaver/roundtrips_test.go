@@ -1,54 +1,26 @@
 package pgsaver_test
 
 import (
-	"context"
-	"net"
 	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/pgxtest"
 	"github.com/pgweft/pgweft/pgsaver"
 )
-
-// turnConn counts how often the client waits for the server after having sent something: its round trips.
-type turnConn struct {
-	net.Conn
-	turns *atomic.Int64
-	sent  atomic.Bool
-}
-
-func (c *turnConn) Write(p []byte) (int, error) {
-	c.sent.Store(true)
-	return c.Conn.Write(p)
-}
-
-func (c *turnConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 && c.sent.Swap(false) {
-		c.turns.Add(1)
-	}
-	return n, err
-}
 
 // Once statements are prepared (or in the modes that prepare none), every operation is one round trip. The modes that
 // describe a statement at each call need a second one by their nature.
 func TestEveryOperationIsOneRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, mode := range execModes {
+	for _, mode := range pgxtest.ExecModes {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			var turns atomic.Int64
-			pool := newPool(t, withExecMode(mode), func(config *pgxpool.Config) {
-				config.MaxConns = 1
-				config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-					conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-					return &turnConn{Conn: conn, turns: &turns}, err
-				}
-			})
+			var trips atomic.Int64
+			pool := newPool(t, pgxtest.WithExecMode(mode), pgxtest.CountRoundTrips(&trips))
 			saver := pgsaver.New(pool, nil)
 			want := int64(1)
 			if mode == pgx.QueryExecModeDescribeExec {
@@ -96,9 +68,9 @@ func TestEveryOperationIsOneRoundTrip(t *testing.T) {
 					config := put(t, saver, checkpoint.Config{ThreadID: name}, step(map[string]any{"c": []any{"v"}}))
 					require.NoError(t, operation(config), "prepares the statement")
 					config = put(t, saver, checkpoint.Config{ThreadID: name}, step(map[string]any{"c": []any{"v"}}))
-					before := turns.Load()
+					before := trips.Load()
 					require.NoError(t, operation(config))
-					require.Equal(t, want, turns.Load()-before)
+					require.Equal(t, want, trips.Load()-before)
 				})
 			}
 		})

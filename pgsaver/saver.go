@@ -10,11 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/pgschema"
 	"github.com/pgweft/pgweft/serde"
 )
 
 // DefaultSchema is the schema that Config.Schema "" means.
-const DefaultSchema = "langgraph"
+const DefaultSchema = pgschema.DefaultName
 
 // DB is what a Saver needs of a connection. *pgxpool.Pool, *pgx.Conn and pgx.Tx all have it; only the pool may be shared
 // between goroutines.
@@ -43,7 +44,7 @@ type Saver struct {
 	reader DB
 	serde  serde.Serializer
 	sql    *queries
-	schema *schemaCheck
+	schema *pgschema.Check
 }
 
 var (
@@ -70,7 +71,7 @@ func New(db DB, config *Config) *Saver {
 		schema = DefaultSchema
 	}
 	saver.sql = newQueries(schema)
-	saver.schema = &schemaCheck{name: schema}
+	saver.schema = pgschema.NewCheck(schema, databaseErrors)
 	return saver
 }
 

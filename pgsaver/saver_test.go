@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/pgxtest"
 	"github.com/pgweft/pgweft/pgsaver"
 	"github.com/pgweft/pgweft/serde"
 	"github.com/pgweft/pgweft/serde/messages"
@@ -336,7 +337,7 @@ func TestAServerThatGoesAwayMidCallLeavesNothingHalfWritten(t *testing.T) {
 	if postgres.Backend() == testcontainers.DatabaseURL {
 		t.Log("the server belongs to someone else and is not stopped; its connection is cut instead")
 	}
-	pool := poolOn(t, postgres.ConnString())
+	pool := pgxtest.NewPool(t, postgres.ConnString())
 	saver := pgsaver.New(pool, nil)
 	config, cp := blocked(t, pool, saver)
 
@@ -359,7 +360,7 @@ func TestAServerThatGoesAwayMidCallLeavesNothingHalfWritten(t *testing.T) {
 	if postgres.Backend() != testcontainers.DatabaseURL {
 		require.NoError(t, postgres.Start(t.Context()))
 	}
-	again := poolOn(t, postgres.ConnString())
+	again := pgxtest.NewPool(t, postgres.ConnString())
 	require.Zero(t, count(t, again, `select (select count(*) from langgraph.checkpoints)
 		+ (select count(*) from langgraph.checkpoint_blobs) + (select count(*) from langgraph.checkpoint_writes)`))
 	put(t, pgsaver.New(again, nil), config, cp)

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/periodic"
 )
 
 // SweepOptions say how Sweep works. The zero value takes every default.
@@ -59,13 +59,7 @@ func (s *Saver) sweep(ctx context.Context, options SweepOptions) error {
 }
 
 // Sweeper sweeps at intervals, in a goroutine of its own, until it is closed.
-type Sweeper struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-
-	mu  sync.Mutex
-	err error
-}
+type Sweeper struct{ runner *periodic.Runner }
 
 // StartSweeper sweeps at once and then every interval. Any number of processes may do so: one sweep runs at a time. A sweep
 // that fails does not end the Sweeper; onError, if it is not nil, hears of it, in the Sweeper's goroutine. The interval has
@@ -75,49 +69,12 @@ func (s *Saver) StartSweeper(interval time.Duration, options SweepOptions, onErr
 		return nil, fmt.Errorf("pgsaver: start sweeper: %w: the interval is %s, and has to be positive",
 			checkpoint.ErrInvalidArgument, interval)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	sweeper := &Sweeper{cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(sweeper.done)
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for {
-			if err := s.Sweep(ctx, options); err != nil && ctx.Err() == nil {
-				sweeper.fail(err)
-				if onError != nil {
-					onError(err)
-				}
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-		}
-	}()
-	return sweeper, nil
-}
-
-func (w *Sweeper) fail(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.err = err
+	sweep := func(ctx context.Context) error { return s.Sweep(ctx, options) }
+	return &Sweeper{runner: periodic.Start(interval, sweep, onError)}, nil
 }
 
 // Err is the error of the newest sweep that failed; nil when none has.
-func (w *Sweeper) Err() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
-}
+func (w *Sweeper) Err() error { return w.runner.Err() }
 
 // Close ends a sweep that is under way, whose finished batches stay done, and waits until it has ended or ctx has.
-func (w *Sweeper) Close(ctx context.Context) error {
-	w.cancel()
-	select {
-	case <-w.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (w *Sweeper) Close(ctx context.Context) error { return w.runner.Close(ctx) }

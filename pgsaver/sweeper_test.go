@@ -13,16 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/pgxtest"
 	"github.com/pgweft/pgweft/pgsaver"
 )
 
 func TestSweepThroughEveryExecMode(t *testing.T) {
 	t.Parallel()
-	for _, mode := range execModes {
+	for _, mode := range pgxtest.ExecModes {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			notices := make(chan string, 100)
-			db := patientPool(t, withExecMode(mode), func(config *pgxpool.Config) {
+			db := patientPool(t, pgxtest.WithExecMode(mode), func(config *pgxpool.Config) {
 				config.ConnConfig.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) { notices <- notice.Message }
 			})
 			chains(t, db, 3, 12)
@@ -174,18 +175,18 @@ func TestClosingASweeperEndsASweepThatIsUnderWay(t *testing.T) {
 	heard := make(chan error, 1)
 	sweeper, err := pgsaver.New(db, nil).StartSweeper(time.Hour, pgsaver.SweepOptions{BatchSize: 1}, func(err error) { heard <- err })
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	blocked := func() int {
 		return count(t, db, "select count(*)::int from pg_stat_activity where datname = current_database() and "+
-			"cardinality(pg_blocking_pids(pid)) > 0") == 1
-	}, patience, 2*time.Millisecond, "the sweep does not wait for the lock")
+			"cardinality(pg_blocking_pids(pid)) > 0")
+	}
+	require.Eventually(t, func() bool { return blocked() == 1 }, patience, 2*time.Millisecond,
+		"the sweep does not wait for the lock")
 	require.NoError(t, sweeper.Close(t.Context()))
 	require.NoError(t, sweeper.Err())
 	require.Empty(t, heard, "being closed is no failure")
 	// The server hears of it a little later than its client, and must before the lock is free.
-	require.Eventually(t, func() bool {
-		return count(t, db, "select count(*)::int from pg_stat_activity where datname = current_database() and "+
-			"cardinality(pg_blocking_pids(pid)) > 0") == 0
-	}, patience, 2*time.Millisecond, "the sweep still waits for the lock")
+	require.Eventually(t, func() bool { return blocked() == 0 }, patience, 2*time.Millisecond,
+		"the server has not heard that the sweep is cancelled")
 
 	require.NoError(t, hold.Commit(t.Context()))
 	require.Equal(t, [3]int{3, 5, 2}, tableRows(t, db, "where thread_id = 't000'"), "what it committed stays done")

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/internal/pgxtest"
 	"github.com/pgweft/pgweft/pgsaver"
 )
 
@@ -56,10 +57,10 @@ func (r *logRecords) take(t *testing.T) []map[string]any {
 
 func TestASweepTellsItsObserverAndItsLoggerWhatItDid(t *testing.T) {
 	t.Parallel()
-	for _, mode := range execModes {
+	for _, mode := range pgxtest.ExecModes {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			db := patientPool(t, withExecMode(mode))
+			db := patientPool(t, pgxtest.WithExecMode(mode))
 			chains(t, db, 3, 12)
 			saver := pgsaver.New(db, nil)
 			exec(t, db, keepOneSQL)

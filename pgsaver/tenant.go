@@ -2,10 +2,10 @@ package pgsaver
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pgweft/pgweft/internal/pgtenant"
 )
 
 // BatchDB is a DB that can send several statements at once. *pgxpool.Pool, *pgx.Conn and pgx.Tx have it.
@@ -19,94 +19,4 @@ type BatchDB interface {
 // mode, and no connection keeps the tenant. It is cheap to make: one for each request is fine.
 //
 // In a pgx.Tx the tenant is named for the rest of the transaction.
-func ForTenant(db BatchDB, tenant string) DB { return &tenantDB{db: db, tenant: tenant} }
-
-type tenantDB struct {
-	db     BatchDB
-	tenant string
-}
-
-const nameTenant = `select set_config('langgraph.tenant', $1::text, true)`
-
-// send gives the results of the statement, after those of naming the tenant.
-func (t *tenantDB) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
-	if t.tenant == "" {
-		return nil, errors.New("ForTenant: the tenant has no name")
-	}
-	batch := &pgx.Batch{}
-	batch.Queue(nameTenant, t.tenant)
-	batch.Queue(sql, args...)
-	results := t.db.SendBatch(ctx, batch)
-	if _, err := results.Exec(); err != nil {
-		return nil, errors.Join(err, ignoreSame(err, results.Close()))
-	}
-	return results, nil
-}
-
-// ignoreSame leaves out what closing repeats.
-func ignoreSame(first, second error) error {
-	if second != nil && first.Error() == second.Error() {
-		return nil
-	}
-	return second
-}
-
-// Exec runs a statement on behalf of the tenant.
-func (t *tenantDB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	results, err := t.send(ctx, sql, args)
-	if err != nil {
-		return pgconn.CommandTag{}, err
-	}
-	tag, err := results.Exec()
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
-	return tag, err
-}
-
-// Query runs a query on behalf of the tenant.
-func (t *tenantDB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	results, err := t.send(ctx, sql, args)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := results.Query()
-	if err != nil {
-		return nil, errors.Join(err, ignoreSame(err, results.Close()))
-	}
-	return &tenantRows{Rows: rows, results: results}, nil
-}
-
-// tenantRows end the transaction when the rows are closed, as rows always are in the end.
-type tenantRows struct {
-	pgx.Rows
-	results pgx.BatchResults
-	closed  bool
-	err     error
-}
-
-// Close ends the rows and the transaction around them.
-func (r *tenantRows) Close() {
-	r.Rows.Close()
-	if !r.closed {
-		r.closed = true
-		r.err = r.results.Close()
-	}
-}
-
-// Next closes after the last row, so that what the end of the transaction says is in Err.
-func (r *tenantRows) Next() bool {
-	if r.Rows.Next() {
-		return true
-	}
-	r.Close()
-	return false
-}
-
-// Err is the first error of the rows or of the end of the transaction.
-func (r *tenantRows) Err() error {
-	if err := r.Rows.Err(); err != nil {
-		return err
-	}
-	return r.err
-}
+func ForTenant(db BatchDB, tenant string) DB { return pgtenant.New(db, tenant) }

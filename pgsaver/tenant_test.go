@@ -13,6 +13,7 @@ import (
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/checkpoint/checkpointtest"
 	"github.com/pgweft/pgweft/internal/pgbouncertest"
+	"github.com/pgweft/pgweft/internal/pgxtest"
 	"github.com/pgweft/pgweft/migrations"
 	"github.com/pgweft/pgweft/pgsaver"
 	"github.com/pgweft/pgweft/testcontainers"
@@ -68,7 +69,7 @@ func TestConformanceOfATenant(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			db, schema, login := newTenancy(t, "setting")
-			pool := tenantPool(t, db.ConnString(), schema, login, withExecMode(mode))
+			pool := tenantPool(t, db.ConnString(), schema, login, pgxtest.WithExecMode(mode))
 			checkpointtest.Run(t, func(*testing.T) checkpoint.Saver {
 				return pgsaver.New(pgsaver.ForTenant(pool, "acme"), &pgsaver.Config{Schema: schema})
 			})
@@ -80,9 +81,9 @@ func TestConformanceOfATenant(t *testing.T) {
 // were named.
 func tenantPool(t *testing.T, connString, schema, login string, adjust ...func(*pgxpool.Config)) *pgxpool.Pool {
 	t.Helper()
-	admin := poolOn(t, connString)
+	admin := pgxtest.NewPool(t, connString)
 	exec(t, admin, "grant execute on all routines in schema "+pgx.Identifier{schema}.Sanitize()+" to "+login)
-	return poolOn(t, connString, append(adjust, asLogin(login))...)
+	return pgxtest.NewPool(t, connString, append(adjust, asLogin(login))...)
 }
 
 func TestTenantsThroughPgBouncerDoNotSeeEachOther(t *testing.T) {
@@ -93,7 +94,7 @@ func TestTenantsThroughPgBouncerDoNotSeeEachOther(t *testing.T) {
 	pooler := pgbouncertest.Start(t,
 		fmt.Sprintf("host=%s port=%d user=%s password=login dbname=%s", direct.Host, direct.Port, login, db.Name()),
 		map[string]string{"default_pool_size": "1"})
-	pool := poolOn(t, pooler.ConnString(db.Name()), withExecMode(pgx.QueryExecModeExec))
+	pool := pgxtest.NewPool(t, pooler.ConnString(db.Name()), pgxtest.WithExecMode(pgx.QueryExecModeExec))
 	saverOf := func(tenant string) *pgsaver.Saver {
 		return pgsaver.New(pgsaver.ForTenant(pool, tenant), &pgsaver.Config{Schema: schema})
 	}

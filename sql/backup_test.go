@@ -106,7 +106,11 @@ func (b *ownedBackup) contents(t *testing.T, db *pgxpool.Pool) map[string]string
 		"row-level security": `select string_agg(concat_ws(' ', relname, relrowsecurity, relforcerowsecurity), E'\n' order by relname)
 			from pg_class where relnamespace = '@'::regnamespace`,
 		"triggers": `select string_agg(pg_get_triggerdef(t.oid), E'\n' order by t.tgrelid::regclass::text, t.tgname)
-			from pg_trigger t join pg_class c on c.oid = t.tgrelid where c.relnamespace = '@'::regnamespace`,
+			from pg_trigger t join pg_class c on c.oid = t.tgrelid where c.relnamespace = '@'::regnamespace and not t.tgisinternal`,
+		"constraints": `select string_agg(concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)), E'\n' order by conrelid::regclass::text, conname)
+			from pg_constraint where connamespace = '@'::regnamespace`,
+		"indexes": `select string_agg(pg_get_indexdef(i.indexrelid), E'\n' order by i.indexrelid::regclass::text)
+			from pg_index i join pg_class c on c.oid = i.indrelid where c.relnamespace = '@'::regnamespace`,
 	} {
 		all[name] = value[string](t, db, quoted(sql, b.schema))
 	}
@@ -128,6 +132,10 @@ func (b *ownedBackup) requireRestored(t *testing.T, target *pgxpool.Pool) {
 func TestABackupBringsEverythingBack(t *testing.T) {
 	t.Parallel()
 	db, schema := withRoles(t)
+	// What these make is in no migration, and a backup has to bring it.
+	for _, enable := range []string{"enable_vector_index(2)", "enable_text_index('english')", "enable_filter_index()", "enable_guards()"} {
+		exec(t, db, quoted("select @."+enable, schema))
+	}
 	b := owned(t, db, schema)
 	for _, call := range smoke {
 		switch call.function {
@@ -136,6 +144,11 @@ func TestABackupBringsEverythingBack(t *testing.T) {
 		}
 	}
 	exec(t, db, quoted("insert into @.store (prefix, key, value, expires_at, ttl_minutes) values ('p', 'k', '{\"é\": [1.50]}', now(), 0.5)", schema))
+	exec(t, db, quoted(`
+		select @.store_put(array['p'], array['v'], array['{"t": "an apple"}'::jsonb], array[null]::double precision[],
+			array[1], array['t'], array['\x01'::bytea], array[true], array[1, 2]);
+		select @.put_checkpoint('gone', '', 'c1', null, '{"id": "c1"}', '{}');
+		select @.delete_thread('gone')`, schema))
 	for who, options := range map[string][]string{"a superuser": nil, "the owner": {"--role=" + b.owner}} {
 		t.Run("by "+who, func(t *testing.T) {
 			t.Parallel()
@@ -147,6 +160,9 @@ func TestABackupBringsEverythingBack(t *testing.T) {
 				exec(t, tx, quoted("select @.put_checkpoint('t', '', 'c9', 'c2', '{\"id\": \"c9\", \"channel_versions\": {\"m\": \"1\"}}', '{}')", schema))
 				require.Equal(t, "c9", value[string](t, tx, quoted("select checkpoint_id from @.get_checkpoint('t')", schema)))
 				require.Equal(t, 0, value[int](t, tx, quoted("select count(*) from @.fsck()", schema)))
+				require.Equal(t, []string{"v"}, column[string](t, tx, quoted("select key from @.store_search('p', p_query_vector => '{1, 2}')", schema)))
+				require.Equal(t, []string{"v"}, column[string](t, tx, quoted("select key from @.store_search('p', p_query_text => 'apples')", schema)))
+				requireState(t, "LG005", attempt(t.Context(), tx, quoted("select @.put_checkpoint('gone', '', 'c2', null, '{\"id\": \"c2\"}', '{}')", schema)))
 			})
 		})
 	}

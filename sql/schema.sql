@@ -79,6 +79,13 @@ CREATE INDEX checkpoints_metadata_idx ON checkpoints USING gin (metadata jsonb_p
 comment on index @extschema@.checkpoints_metadata_idx is 'list_checkpoints with a metadata filter across threads, and deletion by run_id.';
 CREATE TRIGGER checkpoints_touch BEFORE UPDATE OF checkpoint, metadata ON checkpoints FOR EACH ROW EXECUTE FUNCTION checkpoints_touch();
 
+create table @extschema@.deleted_threads (
+  thread_id text collate "C" not null,
+  deleted_at timestamp with time zone not null default now(),
+  constraint deleted_threads_pkey PRIMARY KEY (thread_id)
+);
+comment on table @extschema@.deleted_threads is 'Threads that enable_guards keeps from coming back; without that guard it stays empty. Who removes a row lets its thread begin anew.';
+
 create table @extschema@.retention_policies (
   name text collate "C" not null,
   thread_pattern text,
@@ -245,7 +252,7 @@ create function @extschema@.delete_thread(p_thread_id text)
 returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set search_path = ""
-as md5 ec82680416584ebfd9eda529ff236e49;
+as md5 54adee1ec1e3e9f9ee64c5f6fe8eebd9;
 comment on function @extschema@.delete_thread(text) is 'Removes a thread with all its namespaces; says how many rows of each table went. LG005 if it is pinned.';
 
 create function @extschema@.delta_channel_history(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channels text[], p_replay_order text DEFAULT 'task_path'::text)
@@ -276,6 +283,14 @@ set search_path = ""
 as md5 147eeb5bf9c86740bf76053de312ac34;
 comment on function @extschema@.diff_checkpoints(text, text, text, text) is 'Which channels two checkpoints of a namespace differ in, with sizes and decoded values.';
 
+create function @extschema@.disable_guards(p_deleted_threads boolean DEFAULT true, p_versions boolean DEFAULT true)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+set client_min_messages=warning
+as md5 99b32cdbd29ef6171e1cad13d4608f6e;
+comment on function @extschema@.disable_guards(boolean, boolean) is 'Turns off guards for unmodified clients, and forgets which threads were deleted.';
+
 create function @extschema@.disable_tenancy(p_forget boolean DEFAULT false)
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
@@ -297,12 +312,40 @@ set search_path = ""
 as md5 2c72d424c2b1277b18401fc59cbe9ff6;
 comment on function @extschema@.drop_retention_policy(text) is 'Takes a retention policy away; says whether there was one.';
 
+create function @extschema@.enable_filter_index()
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 4c50fed992506ab178b3832049de72a9;
+comment on function @extschema@.enable_filter_index() is 'Makes an index for filters by equality in large namespaces; costs writes.';
+
+create function @extschema@.enable_guards(p_deleted_threads boolean DEFAULT true, p_versions boolean DEFAULT true)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 8b525941fc70a269d4e14499187594f9;
+comment on function @extschema@.enable_guards(boolean, boolean) is 'Turns on guards for unmodified clients: deleted threads stay deleted, a stored channel version is never dropped silently.';
+
 create function @extschema@.enable_tenancy(p_mode text, p_existing text DEFAULT NULL::text)
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 f64414b9e135ad054f4cade5c8640a47;
 comment on function @extschema@.enable_tenancy(text, text) is 'Divides the schema between tenants by row-level security, told apart by role or by the setting langgraph.tenant.';
+
+create function @extschema@.enable_text_index(p_config text DEFAULT 'simple'::text, p_fields text[] DEFAULT '{$}'::text[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 56db52b157614905bc39c17a51d5ad40;
+comment on function @extschema@.enable_text_index(text, text[]) is 'Makes the column and the index by which store_search searches text.';
+
+create function @extschema@.enable_vector_index(p_dims integer, p_vector_type text DEFAULT 'vector'::text, p_distance text DEFAULT 'cosine'::text, p_method text DEFAULT 'hnsw'::text, p_options jsonb DEFAULT '{}'::jsonb)
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 9e4bb528c7988ccc888a92805ab1c7c5;
+comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is 'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
 
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
 returns text
@@ -353,6 +396,26 @@ language plpgsql volatile parallel unsafe security invoker cost 100 rows 20
 set search_path = ""
 as md5 64b335f048162e4d15d01fc4ff4cab5e;
 comment on function @extschema@.grant_roles(boolean, boolean) is 'Makes the roles app, reader and ops of this schema and grants them exactly what role_rights says; returns the statements.';
+
+create function @extschema@.guard_deleted_thread()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 0567ca7dfc78037e001eedf94641e821;
+comment on function @extschema@.guard_deleted_thread() is 'Trigger of enable_guards: refuses rows of a thread that was deleted.';
+
+create function @extschema@.guard_key(p_thread_id text)
+returns bigint
+language sql immutable strict parallel safe security invoker cost 100
+as md5 5979b52fb0e4d993dc78fc476c7db3ed;
+comment on function @extschema@.guard_key(text) is 'Key of the advisory lock by which guards order writers and deleters of a thread.';
+
+create function @extschema@.guard_version()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 fcf17530d8cb0c664996c8ecd36c28f9;
+comment on function @extschema@.guard_version() is 'Trigger of enable_guards: refuses another value under a channel version that is stored.';
 
 create function @extschema@.interrupt_fields(p_write jsonb)
 returns jsonb
@@ -485,7 +548,7 @@ create function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns tex
 returns TABLE(channel text, version text)
 language sql stable parallel safe security invoker cost 100 rows 1
 set search_path = ""
-as md5 3daf7b16733e7ad524e7a0430ffa0c18;
+as md5 7ace09b016b67c721eea37e4d12d204c;
 comment on function @extschema@.missing_values(text, text, text) is 'Channels of a checkpoint whose value should be stored and is not.';
 
 create function @extschema@.msgpack_float(p_bits bigint, p_width integer)
@@ -651,6 +714,38 @@ set search_path = ""
 as md5 7d002854e77fa81e0bbaf8505ec4fdf9;
 comment on function @extschema@.reject_missing_checkpoint(text, text, text) is 'Raises LG001: the checkpoint does not exist.';
 
+create function @extschema@.reject_no_guard(p_deleted_threads boolean, p_versions boolean)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 5e753c99baeb85e3602fb5e5364744bd;
+comment on function @extschema@.reject_no_guard(boolean, boolean) is 'Raises LG002 for a choice of guards that names none.';
+
+create function @extschema@.reject_not_enabled(p_feature text, p_function text)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 9f859a284858967a60d83788226e57e9;
+comment on function @extschema@.reject_not_enabled(text, text) is 'Raises LG004: the feature is not enabled in this schema.';
+
+create function @extschema@.reject_query_vector(p_query real[], p_dims integer)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 b1594ed34961e908d4891ec895577974;
+comment on function @extschema@.reject_query_vector(real[], integer) is 'Raises LG002 for a query vector that does not fit the vector index, LG004 where there is none.';
+
+create function @extschema@.reject_store_items(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[])
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 554051ed566e41b31a99ff209180286f;
+comment on function @extschema@.reject_store_items(text[], text[], jsonb[], double precision[]) is 'Raises LG002 for the first item that cannot be put.';
+
+create function @extschema@.reject_store_vectors(p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])
+returns integer
+language plpgsql stable parallel safe security invoker cost 100
+as md5 85ca9c7da6be41b9c18caf041871ca09;
+comment on function @extschema@.reject_store_vectors(jsonb[], integer[], text[], bytea[], boolean[], real[]) is 'Raises LG002 for vectors that cannot be put; gives the dimensions of the vector index.';
+
 create function @extschema@.reject_truncated(p_length integer, p_at integer)
 returns void
 language plpgsql immutable parallel safe security invoker cost 100
@@ -658,12 +753,26 @@ set search_path = ""
 as md5 6594e57e41dfb1a0d45b4e9be8dfba78;
 comment on function @extschema@.reject_truncated(integer, integer) is 'Raises LG006: MessagePack ends too early.';
 
+create function @extschema@.reject_vector_index(p_dims integer, p_vector_type text, p_distance text, p_method text, p_options jsonb)
+returns void
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 a637637bc7a37e590b1453a5f4657539;
+comment on function @extschema@.reject_vector_index(integer, text, text, text, jsonb) is 'Raises LG002 for arguments of enable_vector_index that make no index.';
+
 create function @extschema@.reject_version_collision(p_thread_id text, p_checkpoint_ns text, p_channels text[], p_versions text[], p_types text[], p_blobs bytea[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 41543ffa597a41325b04eb67e8a78183;
 comment on function @extschema@.reject_version_collision(text, text, text[], text[], text[], bytea[]) is 'Raises LG003 where a channel version is stored with other bytes than these.';
+
+create function @extschema@.remember_deleted_threads()
+returns trigger
+language plpgsql volatile parallel unsafe security definer cost 100
+set search_path = ""
+as md5 ecf72d9090c5a058dde0a45ffc8a43f9;
+comment on function @extschema@.remember_deleted_threads() is 'Trigger of enable_guards: writes down the threads whose last checkpoint was deleted.';
 
 create function @extschema@.removable_checkpoints(p_thread_id text, p_namespaces text[], p_checkpoint_ids text[], p_ignore_pins boolean DEFAULT false)
 returns TABLE(checkpoint_ns text, checkpoint_id text)
@@ -698,7 +807,7 @@ create function @extschema@.role_rights(p_reader_values boolean DEFAULT false)
 returns TABLE(role text, kind text, object text, rights text)
 language sql stable parallel restricted security invoker cost 100 rows 300
 set search_path = ""
-as md5 103b60cdcf515a405b6b3432befe52a3;
+as md5 3c30f7da071f893379919f7f395e042a;
 comment on function @extschema@.role_rights(boolean) is 'What the roles app, reader and ops of this schema may do, one row an object; "owner" marks what none of them may.';
 
 create function @extschema@.role_tenant()
@@ -763,12 +872,171 @@ set search_path = ""
 as md5 9a3c6e8970051ffa6bdc52fafcfd711d;
 comment on function @extschema@.state_values(text, text, text, jsonb, jsonb, jsonb) is 'The decoded values of all channels at a checkpoint as one object, delta channels rebuilt.';
 
+create function @extschema@.store_delete(p_prefixes text[], p_keys text[])
+returns bigint
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 7f04bed0fe41f554bffa1637c697d94d;
+comment on function @extschema@.store_delete(text[], text[]) is 'Removes items of the store by key; says how many.';
+
+create function @extschema@.store_filter_comparison(p_path text, p_operator text, p_operand jsonb)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 ea86fb8f45ba57b55565e0de7a75e7d4;
+comment on function @extschema@.store_filter_comparison(text, text, jsonb) is 'One comparison of a filter of store_search as an SQL condition on the value of row s.';
+
+create function @extschema@.store_filter_condition(p_filter jsonb)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 314dda10263a005f747dfaf341771f5b;
+comment on function @extschema@.store_filter_condition(jsonb) is 'Makes a filter of store_search an SQL condition on the value of row s; null for one that keeps everything.';
+
+create function @extschema@.store_filter_narrowing(p_filter jsonb)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 dcdba2649e2bfa87fc80c623d4bef3cc;
+comment on function @extschema@.store_filter_narrowing(jsonb) is 'Part of store_search: the equalities of a filter as one containment, or null.';
+
+create function @extschema@.store_get(p_prefixes text[], p_keys text[], p_refresh_ttl boolean[])
+returns TABLE(item_position integer, prefix text, key text, value jsonb, created_at timestamp with time zone, updated_at timestamp with time zone)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+as md5 16ba0f5158c5722b0cff2b150cfa0b89;
+comment on function @extschema@.store_get(text[], text[], boolean[]) is 'Reads items of the store by key; expired ones are absent; refreshes the TTL where asked.';
+
+create function @extschema@.store_has_filter_index()
+returns boolean
+language plpgsql stable parallel safe security invoker cost 100
+as md5 ebc613dd6e88c894d54516af692e13a9;
+comment on function @extschema@.store_has_filter_index() is 'Part of store_search: whether an index on store.value serves containment.';
+
+create function @extschema@.store_has_more_than(p_prefix text, p_items bigint)
+returns boolean
+language plpgsql stable parallel safe security invoker cost 100
+as md5 421a6cd0132e111b6a1e2ddf0858f873;
+comment on function @extschema@.store_has_more_than(text, bigint) is 'Part of store_search: whether a namespace and those below it have more than so many items.';
+
+create function @extschema@.store_info()
+returns TABLE(dims integer, vector_type text, distance text, method text, options text[], text_config text, text_fields text[], vector_schema text, vector_version text)
+language plpgsql stable parallel safe security invoker cost 100 rows 1
+set enable_seqscan=off
+set enable_hashjoin=off
+set enable_mergejoin=off
+as md5 592ae5dece8969b12decae1d1bf275c0;
+comment on function @extschema@.store_info() is 'Dimensions, type, distance and method of the vector index, configuration and fields of the text index; one row.';
+
+create function @extschema@.store_list_namespaces(p_match_types text[] DEFAULT '{}'::text[], p_match_paths text[] DEFAULT '{}'::text[], p_max_depth integer DEFAULT NULL::integer, p_limit integer DEFAULT 100, p_offset integer DEFAULT 0)
+returns TABLE(namespace text)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+set jit=off
+as md5 f55b5e61905cee19d240c0685529a764;
+comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is 'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
+
+create function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])
+returns TABLE(patterns text[], root text, decisive integer)
+language plpgsql immutable parallel safe security invoker cost 100 rows 1
+as md5 9385d5465f9209918c1030b9f43a2601;
+comment on function @extschema@.store_namespace_patterns(text[], text[]) is 'Part of store_list_namespaces: its conditions as regular expressions, and the labels that all matches begin with.';
+
+create function @extschema@.store_prefix_condition(p_row text, p_prefix text)
+returns text
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 67095bbcf10df5b81aeb40d12a17c579;
+comment on function @extschema@.store_prefix_condition(text, text) is 'The SQL condition that a row is in a namespace or one below it; null for the empty prefix.';
+
+create function @extschema@.store_put(p_prefixes text[], p_keys text[], p_values jsonb[], p_ttl_minutes double precision[], p_vector_items integer[] DEFAULT '{}'::integer[], p_vector_fields text[] DEFAULT '{}'::text[], p_vector_hashes bytea[] DEFAULT '{}'::bytea[], p_vector_new boolean[] DEFAULT '{}'::boolean[], p_vectors real[] DEFAULT '{}'::real[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 f9cea77801b7c4d689e06fa5017f6517;
+comment on function @extschema@.store_put(text[], text[], jsonb[], double precision[], integer[], text[], bytea[], boolean[], real[]) is 'Writes items of the store with their vectors, and removes those whose value is null; the last put of a key wins.';
+
+create function @extschema@.store_put_vectors(p_prefixes text[], p_keys text[], p_values jsonb[], p_vector_items integer[], p_vector_fields text[], p_vector_hashes bytea[], p_vector_new boolean[], p_vectors real[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 25afdcbfdf1bbedade1e34b38937103a;
+comment on function @extschema@.store_put_vectors(text[], text[], jsonb[], integer[], text[], bytea[], boolean[], real[]) is 'Part of store_put: makes the vectors of items exactly the given ones.';
+
+create function @extschema@.store_refresh(p_prefixes text[], p_keys text[])
+returns void
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 5b05c091fe2b8f2ce31ea7564033eb59;
+comment on function @extschema@.store_refresh(text[], text[]) is 'Part of reading: gives items their full time to live again.';
+
+create function @extschema@.store_search(p_prefix text, p_filter jsonb DEFAULT NULL::jsonb, p_limit integer DEFAULT 10, p_offset integer DEFAULT 0, p_refresh_ttl boolean DEFAULT true, p_query_vector real[] DEFAULT NULL::real[], p_query_text text DEFAULT NULL::text, p_mode text DEFAULT NULL::text)
+returns TABLE(prefix text, key text, value jsonb, created_at timestamp with time zone, updated_at timestamp with time zone, score double precision)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set jit=off
+as md5 2bd9453a1e6abd705a6d279c0c0850bb;
+comment on function @extschema@.store_search(text, jsonb, integer, integer, boolean, real[], text, text) is 'Searches a namespace and those below it by filter and by vector, text, both or time of update, best first.';
+
+create function @extschema@.store_set_local(p_names text[], p_values text[])
+returns text[]
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 3022482fb4dbb2af1b9c244d5aafcf1e;
+comment on function @extschema@.store_set_local(text[], text[]) is 'Part of store_search: sets settings for the transaction and gives what they were, to put them back.';
+
 create function @extschema@.store_sweep(p_limit integer DEFAULT 1000)
 returns bigint
 language plpgsql volatile parallel unsafe security invoker cost 100
 set search_path = ""
 as md5 c84960cc7c6dd02e42aa5ec1c63bf815;
 comment on function @extschema@.store_sweep(integer) is 'Removes expired items of the store, at most so many; says how many.';
+
+create function @extschema@.store_text_matches(p_conditions text, p_query text, p_limit bigint)
+returns TABLE(rank bigint, prefix text, key text, score double precision)
+language plpgsql volatile parallel unsafe security invoker cost 100 rows 10
+set jit=off
+as md5 aae3e474dd0523900759ec53385a6d3e;
+comment on function @extschema@.store_text_matches(text, text, bigint) is 'Part of store_search: the items that match a text, best first.';
+
+create function @extschema@.store_text_paths(p_fields text[])
+returns jsonpath[]
+language plpgsql immutable parallel safe security invoker cost 100
+set search_path = ""
+as md5 dad1d964c7a175a20242cd18fa5807bf;
+comment on function @extschema@.store_text_paths(text[]) is 'Part of enable_text_index: paths as LangGraph writes them, as jsonpath; none for the whole value.';
+
+create function @extschema@.store_text_search(p_config regconfig, p_value jsonb, p_paths jsonpath[])
+returns tsvector
+language plpgsql immutable strict parallel safe security invoker cost 100
+set search_path = ""
+as md5 cc72c48677b5373ac2c16eb8a0c9f7f2;
+comment on function @extschema@.store_text_search(regconfig, jsonb, jsonpath[]) is 'Words of an item for the text index: of the values at the paths, or of all its values.';
+
+create function @extschema@.store_timestamp(p_text text)
+returns timestamp with time zone
+language plpgsql immutable strict parallel safe security invoker cost 100
+as md5 8a5cab23522fd318b5ad6cdbc2504d57;
+comment on function @extschema@.store_timestamp(text) is 'Reads an ISO 8601 timestamp; null for any other text.';
+
+create function @extschema@.store_unchanged(p_prefixes text[], p_keys text[], p_fields text[], p_hashes bytea[])
+returns TABLE(item_position integer)
+language plpgsql stable parallel safe security invoker cost 100 rows 100
+as md5 7e2a113162ec7529262fbc9033dce9f9;
+comment on function @extschema@.store_unchanged(text[], text[], text[], bytea[]) is 'Positions of the texts whose vector is stored with that hash and so need not be embedded again.';
+
+create function @extschema@.store_vector_matches(p_prefix text, p_filter jsonb, p_condition text, p_query real[], p_limit bigint, OUT prefixes text[], OUT keys text[], OUT scores double precision[])
+returns record
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 e356374a615205cc7dcfe2bb195796c5;
+comment on function @extschema@.store_vector_matches(text, jsonb, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
+
+create function @extschema@.store_vector_reach(p_prefix text, p_filter text, p_candidates bigint, p_vectors double precision, p_least bigint)
+returns bigint
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 4450e7f2fef243e58d146e30fa5c2bfc;
+comment on function @extschema@.store_vector_reach(text, text, bigint, double precision, bigint) is 'Part of store_search: how many vectors of the index are worth looking at; 0 where measuring all that matches costs less.';
+
+create function @extschema@.store_vector_scan(p_prefix text, p_filter text, p_distance text, p_query real[], p_limit bigint, p_method text, p_candidates bigint, p_reach bigint, p_effort integer, p_horizon double precision, OUT prefixes text[], OUT keys text[], OUT distances double precision[])
+returns record
+language plpgsql volatile parallel unsafe security invoker cost 100
+as md5 7df31cac799010976c2fe45da7d684fd;
+comment on function @extschema@.store_vector_scan(text, text, text, real[], bigint, text, bigint, bigint, integer, double precision) is 'Part of store_search: the items nearest to a vector from the nearest vectors on; nulls where that gives no answer.';
+
+create function @extschema@.store_vectors_touch()
+returns trigger
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 aa64ee11a71c8ea8c7d93ef736d714bf;
+comment on function @extschema@.store_vectors_touch() is 'Trigger of store_vectors: forgets the hash of a text whose embedding another client replaced.';
 
 create function @extschema@.stored_value(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb, p_channel text)
 returns TABLE(blob_version text, inline_value jsonb)
@@ -801,7 +1069,7 @@ create function @extschema@.sweep_thread(p_thread_id text, p_dry_run boolean DEF
 returns TABLE(checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 1
 set search_path = ""
-as md5 aa46c71fd851a0997ef2f1ac5925856d;
+as md5 4ba8f0303e22236db329babc744f30f9;
 comment on function @extschema@.sweep_thread(text, boolean) is 'Applies the TTL and the retention policies of one thread that the caller has locked.';
 
 create function @extschema@.task_id(p_checkpoint_ns text, p_checkpoint jsonb, p_step integer, p_node text, p_trigger text)
@@ -828,7 +1096,7 @@ create function @extschema@.tenant_tables()
 returns TABLE(name regclass, kind text)
 language sql stable parallel safe security invoker cost 100 rows 10
 set search_path = ""
-as md5 7a81d25ae348aacf8b58707bcd9f63a9;
+as md5 e7e2d905f1d5ad09edd619ff9564db4e;
 comment on function @extschema@.tenant_tables() is 'The tables that tenancy divides, and how.';
 
 create function @extschema@.thread_tree(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)

@@ -173,7 +173,8 @@ func TestNoTableTellsOneTenantOfAnother(t *testing.T) {
 					continue
 				}
 				d.as(t, "alice", func(tx pgx.Tx) {
-					if strings.HasPrefix(relation, pgx.Identifier{d.schema}.Sanitize()+".") && !strings.HasSuffix(relation, ".retention_policies") {
+					if strings.HasPrefix(relation, pgx.Identifier{d.schema}.Sanitize()+".") && !strings.HasSuffix(relation, ".retention_policies") &&
+						!strings.HasSuffix(relation, ".deleted_threads") {
 						require.Positive(t, value[int](t, tx, "select count(*)::int from "+relation), relation)
 					}
 				})
@@ -196,6 +197,35 @@ func TestNoTableTellsOneTenantOfAnother(t *testing.T) {
 	}
 }
 
+func TestGuardsSeeTheThreadsOfEveryTenant(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"setting", "role"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			d := divided(t, mode)
+			exec(t, d.db, quoted("select @.enable_guards()", d.schema))
+			d.as(t, "alice", func(tx pgx.Tx) {
+				for _, id := range []string{"1", "2"} {
+					exec(t, tx, quoted(`insert into @.checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+						values ('guarded', '', $1, '{}', '{}')`, d.schema), id)
+				}
+				exec(t, tx, quoted("delete from @.checkpoints where thread_id = 'guarded' and checkpoint_id = '1'", d.schema))
+				exec(t, tx, quoted(`insert into @.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+					values ('guarded', '', 'm', '1', 'json', '1')`, d.schema))
+				inSavepoint(t, tx, func(tx pgx.Tx) {
+					requireState(t, "LG003", attempt(t.Context(), tx, quoted(`insert into @.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+						values ('guarded', '', 'm', '1', 'json', '2') on conflict do nothing`, d.schema)))
+				})
+				exec(t, tx, quoted(`insert into @.checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+					values ('guarded', '', '3', '{}', '{}')`, d.schema))
+				exec(t, tx, quoted("delete from @.checkpoints where thread_id = 'guarded'", d.schema))
+				requireState(t, "LG005", attempt(t.Context(), tx, quoted(`insert into @.checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+					values ('guarded', '', '4', '{}', '{}')`, d.schema)))
+			})
+		})
+	}
+}
+
 func TestEveryTableIsDividedOrShared(t *testing.T) {
 	t.Parallel()
 	d := divided(t, "setting")
@@ -204,7 +234,7 @@ func TestEveryTableIsDividedOrShared(t *testing.T) {
 			select c.relname from pg_class c
 			where c.relnamespace = '@'::regnamespace and c.relkind in ('r', 'p') and not c.relrowsecurity order by 1`, d.schema)),
 		"whoever adds a table says in tenant_tables how it is divided")
-	require.Equal(t, []string{"retention_policies", "settings", "thread_tenants"}, column[string](t, d.db, quoted(`
+	require.Equal(t, []string{"deleted_threads", "retention_policies", "settings", "thread_tenants"}, column[string](t, d.db, quoted(`
 		select c.relname from pg_class c
 		where c.relnamespace = '@'::regnamespace and c.relrowsecurity and not c.relforcerowsecurity order by 1`, d.schema)),
 		"the owner, too, is bound wherever agents' data are")

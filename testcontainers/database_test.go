@@ -93,9 +93,9 @@ func TestNewDatabaseEndsWithTheTest(t *testing.T) {
 		require.Contains(t, p.undropped(), db.Name())
 	})
 	require.NotContains(t, p.undropped(), conn.Config().Database)
-	err := conn.Ping(t.Context())
-	requireCode(t, "57P01", err)
-	require.NoError(t, conn.Close(t.Context()))
+	// The client hears why (57P01), unless it writes to the closed connection before it has read that.
+	require.Error(t, conn.Ping(t.Context()))
+	require.True(t, conn.IsClosed())
 }
 
 func TestRetiredDatabasesAreDroppedTogether(t *testing.T) {

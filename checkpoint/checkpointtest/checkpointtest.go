@@ -5,8 +5,9 @@
 //	}
 //
 // The tests are grouped by capability. Those whose names begin with "test_" check the behaviour that the tests of that
-// name check in LangGraph's own conformance suite, so that results can be laid side by side; those that begin with
-// "more_" check what the documentation of package checkpoint promises beyond it.
+// name check in LangGraph's own conformance suite, so that results can be laid side by side (for delta channels that is
+// the suite in LangGraph's repository, which is ahead of the released one); those that begin with "more_" check what the
+// documentation of package checkpoint promises beyond it.
 package checkpointtest
 
 import (
@@ -20,9 +21,10 @@ import (
 // can do and once for every test; it may return the same saver each time, because tests use threads of their own and run
 // in parallel.
 //
-// The capabilities put, put_writes, get_tuple, list and delete_thread are those of every Saver. fork and put_step are
-// checked where the saver implements [checkpoint.Forker] and [checkpoint.StepPutter]. Run logs, for each capability, how
-// many tests passed and failed, or that it is absent.
+// The capabilities put, put_writes, get_tuple, list and delete_thread are those of every Saver. The others are checked where
+// the saver implements their interface: delete_for_runs [checkpoint.RunDeleter], copy_thread [checkpoint.ThreadCopier], prune
+// [checkpoint.Pruner], get_delta_channel_history [checkpoint.DeltaHistorian], fork [checkpoint.Forker] and put_step
+// [checkpoint.StepPutter]. Run logs, for each capability, how many tests passed and failed, or that it is absent.
 func Run(t *testing.T, newSaver func(t *testing.T) checkpoint.Saver) {
 	t.Helper()
 	probe := newSaver(t)
@@ -55,6 +57,10 @@ var capabilities = []capability{
 	{"get_tuple", implements[checkpoint.Saver], getTupleTests},
 	{"list", implements[checkpoint.Saver], listTests},
 	{"delete_thread", implements[checkpoint.Saver], deleteThreadTests},
+	{"delete_for_runs", implements[checkpoint.RunDeleter], deleteForRunsTests},
+	{"copy_thread", implements[checkpoint.ThreadCopier], copyThreadTests},
+	{"prune", implements[checkpoint.Pruner], pruneTests},
+	{"get_delta_channel_history", implements[checkpoint.DeltaHistorian], deltaHistoryTests},
 	{"fork", implements[checkpoint.Forker], forkTests},
 	{"put_step", implements[checkpoint.StepPutter], putStepTests},
 }

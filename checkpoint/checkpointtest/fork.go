@@ -26,6 +26,7 @@ var forkTests = []test{
 	{"more_fork_of_integer_versions_lets_both_branches_go_on", forkOfIntegersLetsBothGoOn},
 	{"more_fork_by_concurrent_callers_makes_all", forkByConcurrentCallers},
 	{"more_fork_by_concurrent_callers_keeps_integer_versions_apart", forkIntegersByConcurrentCallers},
+	{"more_fork_keeps_delta_history", forkKeepsDeltaHistory},
 	{"more_fork_of_what_is_missing_is_not_found", forkOfMissing},
 	{"more_fork_refuses_what_cannot_be_forked", forkRefuses},
 	{"more_fork_refuses_cancelled_context", forkRefusesCancelledContext},
@@ -289,6 +290,28 @@ func (th *thread) forkAtOnce(target checkpoint.Config, options func(i int) check
 		th.Fatalf("Fork by several callers at once: %v", err)
 	}
 	return forks
+}
+
+// A fork has the state of its target, of which the target's own writes are no part.
+func forkKeepsDeltaHistory(th *thread) {
+	for _, copyBlobs := range []bool{false, true} {
+		th.each(fmt.Sprint("CopyBlobs ", copyBlobs), func(th *thread) {
+			saved := th.steps(th.root(), snapshot(0, 1), delta(2), delta("what the fork undoes"), delta(4))
+			forked := th.fork(saved[2], checkpoint.ForkOptions{CopyBlobs: copyBlobs})
+			th.rebuilds(forked, 1, 2)
+			th.putWrites(forked, "task", "", write(messages, "instead"))
+			th.rebuilds(th.step(forked, deltaState{messages: delta(nil)}), 1, 2, "instead")
+			th.rebuilds(saved[3], 1, 2, "what the fork undoes")
+		})
+	}
+}
+
+// rebuilds checks the history, as the ancestors tell it, of a messages channel whose seed is a snapshot of 0.
+func (th *thread) rebuilds(config checkpoint.Config, items ...any) {
+	th.Helper()
+	history := th.walked(config, messages)[messages]
+	th.equal("seed", history.Seed, snapshot(0, nil).value)
+	th.equal("values written", valuesOf(history.Writes), items)
 }
 
 func forkOfMissing(th *thread) {

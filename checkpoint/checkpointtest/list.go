@@ -149,7 +149,9 @@ func listThreadAndFilter(th *thread) {
 }
 
 func listEmptyResult(th *thread) {
+	th.putEmpty(th.root(), loopMetadata(0))
 	th.lists(th.root(), filter("source", "nonexistent"))
+	th.lists(th.another().root(), checkpoint.ListOptions{})
 }
 
 func listIncludesPendingWrites(th *thread) {

@@ -30,6 +30,8 @@ type memory struct {
 	stride int64
 	// newID makes the id of a fork.
 	newID func(newest string) string
+	// rules are what a removal goes by.
+	rules rules
 }
 
 type row struct {
@@ -38,18 +40,27 @@ type row struct {
 	metadata []byte
 	parent   string
 	created  time.Time
+	// decoded is the row as it was first read.
+	decoded *checkpoint.Tuple
+}
+
+func (r *row) decode() (*checkpoint.Tuple, error) {
+	tuple := &checkpoint.Tuple{Checkpoint: &checkpoint.Checkpoint{}, CreatedAt: r.created}
+	return tuple, errors.Join(tuple.Checkpoint.UnmarshalJSON(r.cp), tuple.Metadata.UnmarshalJSON(r.metadata))
 }
 
 type blobKey struct{ thread, namespace, channel, version string }
 
 func newMemory() *memory {
-	return &memory{
+	m := &memory{
 		checkpoints: map[checkpoint.Config]*row{},
 		blobs:       map[blobKey]any{},
 		writes:      map[checkpoint.Config][]checkpoint.Write{},
 		stride:      1 << 20,
 		newID:       func(newest string) string { return max(checkpoint.NewID(0), newest+checkpoint.NewID(0)) },
 	}
+	m.rules = rules{needs: (*memory).needs, isDelta: (*memory).isDelta, isWaiting: (*memory).isWaiting}
+	return m
 }
 
 func invalid(format string, args ...any) error {
@@ -93,10 +104,11 @@ func (m *memory) find(matches func(checkpoint.Config) bool) []checkpoint.Config 
 
 func (m *memory) tuple(key checkpoint.Config) (*checkpoint.Tuple, error) {
 	r := m.checkpoints[key]
-	tuple := &checkpoint.Tuple{Config: key, Checkpoint: &checkpoint.Checkpoint{}, CreatedAt: r.created}
-	if err := errors.Join(tuple.Checkpoint.UnmarshalJSON(r.cp), tuple.Metadata.UnmarshalJSON(r.metadata)); err != nil {
+	tuple, err := r.decode()
+	if err != nil {
 		return nil, err
 	}
+	tuple.Config = key
 	cp := tuple.Checkpoint
 	for channel, version := range cp.ChannelVersions {
 		if value, ok := m.blobs[blobKey{key.ThreadID, key.Namespace, channel, version.String()}]; ok {
@@ -253,9 +265,9 @@ func (m *memory) putStep(ctx context.Context, config checkpoint.Config, cp *chec
 	maps.Copy(m.blobs, blobs)
 	m.writes[key] = merged
 	if old, ok := m.checkpoints[key]; ok {
-		m.checkpoints[key] = &row{encoded, encodedMetadata, old.parent, old.created}
+		m.checkpoints[key] = &row{cp: encoded, metadata: encodedMetadata, parent: old.parent, created: old.created}
 	} else {
-		m.checkpoints[key] = &row{encoded, encodedMetadata, config.CheckpointID, time.Now()}
+		m.checkpoints[key] = &row{cp: encoded, metadata: encodedMetadata, parent: config.CheckpointID, created: time.Now()}
 	}
 	return key, nil
 }
@@ -395,11 +407,19 @@ func (m *memory) Fork(ctx context.Context, config checkpoint.Config,
 	maps.Copy(cp.ChannelVersions, versions)
 
 	metadata := checkpoint.Metadata{"source": checkpoint.SourceFork, "parents": target.Metadata["parents"]}
+	if counters, ok := target.Metadata[deltaCounters]; ok {
+		metadata[deltaCounters] = counters
+	}
 	if step, ok := target.Metadata.Step(); ok {
 		metadata["step"] = step + 1
 	}
 	maps.Copy(metadata, options.Metadata)
-	return m.putStep(ctx, config, cp, metadata, nil, nil)
+	// The target's own writes to a delta channel are part of the state of whatever continues from it.
+	parent := config
+	if slices.ContainsFunc(target.PendingWrites, func(w checkpoint.Write) bool { return m.rules.isDelta(m, config, w.Channel) }) {
+		parent.CheckpointID = m.checkpoints[config].parent
+	}
+	return m.putStep(ctx, parent, cp, metadata, nil, nil)
 }
 
 func (m *memory) versionsOfCopy(target *checkpoint.Tuple, asked bool) map[string]checkpoint.Version {

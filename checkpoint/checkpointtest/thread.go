@@ -27,6 +27,9 @@ func newThread(t *testing.T, saver checkpoint.Saver) *thread {
 // another is a second thread of the same test.
 func (th *thread) another() *thread { return newThread(th.T, th.saver) }
 
+// named is a thread of the same test, by its id.
+func (th *thread) named(id string) *thread { return &thread{T: th.T, saver: th.saver, id: id} }
+
 // each runs a subtest on a thread of its own.
 func (th *thread) each(name string, run func(*thread)) {
 	th.Run(name, func(t *testing.T) { run(newThread(t, th.saver)) })

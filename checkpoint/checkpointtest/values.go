@@ -5,11 +5,13 @@ import (
 	"iter"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/serde"
 )
 
 // comparers tell apart what == does not (0.0 and -0.0), and take NaN for equal to NaN.
@@ -35,6 +37,11 @@ func plain(value any) any {
 		return plainTuple(*v)
 	case []checkpoint.Write:
 		return plainWrites(v)
+	case checkpoint.DeltaHistory:
+		v.Seed, v.Writes = plain(v.Seed), plainWrites(v.Writes)
+		return v
+	case serde.DeltaSnapshot:
+		return serde.DeltaSnapshot{Value: plain(v.Value)}
 	case interface{ All() iter.Seq2[any, any] }:
 		return plainEntries(v.All())
 	}
@@ -183,6 +190,21 @@ func identifiers() map[string]string {
 		"many scripts":       "線と糸 Žluť 🧶",
 		"1,000 characters":   strings.Repeat("0123456789", 100),
 	}
+}
+
+// similarTo are other ids that could be taken for this one: by its beginning or end, as a pattern of LIKE or of a shell,
+// or by a collation.
+func similarTo(id string) []string {
+	var similar []string
+	for _, other := range []string{
+		id + "x", "x" + id, strings.NewReplacer("%", "xx", "_", "x").Replace(id), strings.NewReplacer("*", "xx", "?", "x").Replace(id),
+		strings.ToUpper(id), id + " ",
+	} {
+		if other != id && !slices.Contains(similar, other) {
+			similar = append(similar, other)
+		}
+	}
+	return similar
 }
 
 // unserializable is a value that no saver can keep.

@@ -33,6 +33,7 @@ Exit codes: 0 done, 1 failed (or verify found drift), 2 wrong usage.`
 const rootExample = `  migrate up --database "postgres://app_owner@db.example.com/agents"
   migrate print | less                      # review everything before it happens
   migrate print --from 3 > upgrade.sql      # have a DBA run it: psql -f upgrade.sql
+  migrate adopt --from public --dry-run     # a database that LangGraph's own library made
   migrate verify --schema agents            # is it still what was shipped?`
 
 // options are the flags every command shares.
@@ -58,7 +59,7 @@ func newRoot(env cli.Environment) *cobra.Command {
 	o := &options{env: env, database: cli.NewDatabase(root, env)}
 	flags.DurationVar(&o.lockTimeout, "lock-timeout", migrations.DefaultLockTimeout,
 		"how long a statement waits for a lock that other sessions hold before the migration is rolled back")
-	root.AddCommand(newUp(o), newDown(o), newGoto(o), newVersion(o), newForce(o), newPrint(o), newVerify(o), newRoles(o))
+	root.AddCommand(newUp(o), newDown(o), newGoto(o), newVersion(o), newForce(o), newPrint(o), newVerify(o), newRoles(o), newAdopt(o))
 	return root
 }
 

@@ -11,48 +11,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"os/signal"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/examples/internal/demo"
 	"github.com/pgweft/pgweft/pgsaver"
-	"github.com/pgweft/pgweft/testcontainers"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	into := flag.String("into", "", "URL of a migrated database to save the conversation in; it stays there")
 	flag.Parse()
-	var err error
-	if *into != "" {
-		err = run(ctx, *into, os.Stdout)
-	} else {
-		err = runOnThrowawayPostgres(ctx, os.Stdout)
-	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "insurance:", err)
-		os.Exit(1)
-	}
-}
-
-func runOnThrowawayPostgres(ctx context.Context, out io.Writer) (err error) {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	postgres, err := testcontainers.Run(ctx, testcontainers.WithLogger(logger))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, postgres.Close(context.WithoutCancel(ctx))) }()
-	fmt.Fprintf(out, "PostgreSQL %d with pgvector (backend: %s), schema \"langgraph\" migrated.\n",
-		postgres.ServerVersion()/10000, postgres.Backend())
-	return run(ctx, postgres.ConnString(), out)
+	demo.Main("insurance", *into, run)
 }
 
 func run(ctx context.Context, databaseURL string, out io.Writer) error {

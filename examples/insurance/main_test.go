@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pgweft/pgweft/examples/internal/demo"
 	"github.com/pgweft/pgweft/testcontainers"
 )
 
@@ -48,6 +49,6 @@ func TestTheProgramNeedsNoConfiguration(t *testing.T) {
 		t.Log("DATABASE_URL is set, so the program uses that server")
 	}
 	var out bytes.Buffer
-	require.NoError(t, runOnThrowawayPostgres(t.Context(), &out))
+	require.NoError(t, demo.OnThrowawayPostgres(t.Context(), &out, run))
 	require.Contains(t, out.String(), `schema "langgraph" migrated`)
 }

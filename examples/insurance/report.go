@@ -13,10 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/examples/internal/demo"
 	"github.com/pgweft/pgweft/serde"
 	"github.com/pgweft/pgweft/serde/messages"
 )
@@ -30,9 +29,7 @@ type report struct {
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
 
-func (r *report) heading(title string) {
-	r.printf("\n%s\n%s\n", title, strings.Repeat("─", text.StringWidth(title)))
-}
+func (r *report) heading(title string) { demo.Heading(r.out, title) }
 
 // state prints one checkpoint as Go reads it.
 func (r *report) state(tuple *checkpoint.Tuple) {
@@ -172,48 +169,14 @@ func runQueries(ctx context.Context, r *report) error {
 func indent(sql string) string { return "    " + strings.ReplaceAll(sql, "\n", "\n    ") }
 
 // query prints the result of a SELECT as a table, and says how many rows there were.
-func (r *report) query(ctx context.Context, sql string) (int, error) {
-	count := 0
-	err := r.analyst(ctx, func(tx pgx.Tx) error {
+func (r *report) query(ctx context.Context, sql string) (count int, err error) {
+	err = r.analyst(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, sql)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		writer := table.NewWriter()
-		writer.SetOutputMirror(r.out)
-		writer.SetStyle(table.StyleLight)
-		writer.Style().Format.Header = text.FormatDefault
-		header := table.Row{}
-		columns := []table.ColumnConfig{}
-		for i, field := range rows.FieldDescriptions() {
-			header = append(header, field.Name)
-			columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: 64})
-		}
-		writer.AppendHeader(header)
-		writer.SetColumnConfigs(columns)
-		for rows.Next() {
-			values, err := rows.Values()
-			if err != nil {
-				return err
-			}
-			row := table.Row{}
-			for _, value := range values {
-				row = append(row, cell(value))
-			}
-			writer.AppendRow(row)
-			count++
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		writer.Render()
-		plural := "s"
-		if count == 1 {
-			plural = ""
-		}
-		r.printf("(%d row%s)\n", count, plural)
-		return nil
+		count, err = demo.Table(r.out, rows, cell)
+		return err
 	})
 	return count, err
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import pprint
+from collections import deque
 from typing import Any
 
+from langgraph.types import Send
 from pydantic import BaseModel
 
 
@@ -20,8 +22,10 @@ def canonical(value: Any) -> Any:
         return [kind, sorted(pairs, key=repr)]
     if isinstance(value, (set, frozenset)):
         return [kind, sorted((canonical(element) for element in value), key=repr)]
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return [kind, [canonical(element) for element in value]]
+    if isinstance(value, Send):
+        return [kind, value.node, canonical(value.arg), canonical(value.timeout)]
     if isinstance(value, BaseModel):
         return [kind, canonical(dict(value.__dict__))]
     if dataclasses.is_dataclass(value):

@@ -86,6 +86,10 @@ class Run:
             return [snapshot async for snapshot in graph.aget_state_history(config, **narrowed)]
         return await asyncio.to_thread(lambda: list(graph.get_state_history(config, **narrowed)))
 
+    def threads(self) -> dict[str, tuple[str, Pregel | None]]:
+        """The id of every thread by its name, with the graph that it is of."""
+        return dict(self._threads)
+
     async def all_there_is(self) -> dict[str, Any]:
         """Everything that can be seen of the run's threads."""
         seen: dict[str, Any] = {"returned": self.returned}
@@ -106,16 +110,19 @@ class Savers:
 
     def __init__(self, new_saver: NewSaver) -> None:
         self._new_saver = new_saver
-        self._serde = JsonPlusSerializer(allowed_msgpack_modules=[Colour, Offer, Customer])
+        self.serde = JsonPlusSerializer(allowed_msgpack_modules=[Colour, Offer, Customer])
 
     def expected(self) -> BaseCheckpointSaver:
-        return InMemorySaver(serde=self._serde)
+        return InMemorySaver(serde=self.serde)
 
     def got(self) -> BaseCheckpointSaver:
-        return self._new_saver(self._serde)
+        return self._new_saver(self.serde)
 
 
 Scenario = Callable[[Run], Any]
+
+# By name, for tests of other kinds.
+scenarios: dict[str, Scenario] = {}
 
 
 def by_namespace(tuples: list[CheckpointTuple]) -> list[list[CheckpointTuple]]:
@@ -188,15 +195,21 @@ def scenario(function: Scenario) -> Scenario:
         expected, got = (Run(saver, asynchronous) for saver in (savers.expected(), savers.got()))
         await function(expected)
         await function(got)
-        want, have = await expected.all_there_is(), await got.all_there_is()
-        assert want.keys() == have.keys()
-        want_names, have_names = Names(), Names()
-        for part in want:
-            assert_same(part, have_names.of(have[part]), want_names.of(want[part]))
+        await compare(expected, got)
 
     test.__name__ = function.__name__
     group.test(test)
+    scenarios[function.__name__] = function
     return function
+
+
+async def compare(expected: Run, got: Run) -> None:
+    """Fail unless everything that can be seen of two runs of one scenario is the same."""
+    want, have = await expected.all_there_is(), await got.all_there_is()
+    assert want.keys() == have.keys()
+    want_names, have_names = Names(), Names()
+    for part in want:
+        assert_same(part, have_names.of(have[part]), want_names.of(want[part]))
 
 
 def equal(got: Any, want: Any) -> None:

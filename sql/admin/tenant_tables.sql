@@ -21,6 +21,7 @@ as $fn$
     ('checkpoint_pins', 'thread'),
     ('checkpoint_writes', 'thread'),
     ('checkpoints', 'thread'),
+    ('deleted_threads', 'operator'),
     ('retention_policies', 'operator'),
     ('settings', 'settings'),
     ('store', 'item'),

@@ -1,6 +1,7 @@
 -- Removes a thread: its checkpoints, blobs, writes and TTL, in every namespace. Says how many rows of each went; a thread
 -- that does not exist is no error.
--- Locks: the rows it removes. Errors: LG002; LG005 when a checkpoint of the thread is pinned.
+-- Where guards are on (enable_guards), it waits for those who write to the thread, and they cannot bring it back.
+-- Locks: the rows it removes; an advisory lock of the transaction on the thread (guard_key). Errors: LG002; LG005 when a checkpoint of the thread is pinned.
 create or replace function @extschema@.delete_thread(p_thread_id text)
 returns table (checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint)
 language plpgsql
@@ -26,6 +27,7 @@ begin
       hint = 'Remove the pins first, if the thread really is to go.';
   end if;
 
+  perform pg_advisory_xact_lock(@extschema@.guard_key(p_thread_id));
   return query
   with ttl as (
     delete from @extschema@.thread_ttls t where t.thread_id = p_thread_id

@@ -1,7 +1,8 @@
 -- Channels of a checkpoint whose value should be stored and is not: the version is there, neither a blob nor an inline value
 -- is, and the version is new with this checkpoint although tasks wrote to the channel (those of the parent, or tasks whose
--- writes are stored with the checkpoint itself). Channels without
--- writes are no evidence: those that live for one step keep a version and no value.
+-- writes are stored with the checkpoint itself). Channels without writes are no evidence: those that live for one step keep a
+-- version and no value. Nor are channels that updated_channels does not name: the step emptied them, and the next one may
+-- write to them again. Where a runtime does not note it, that is taken for granted of the channels that start nodes.
 -- Locks: none. Errors: none.
 create or replace function @extschema@.missing_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns table (channel text, version text)
@@ -21,8 +22,6 @@ as $fn$
     and c.checkpoint_ns = p_checkpoint_ns
     and c.checkpoint_id = p_checkpoint_id
     and v.value is distinct from p.checkpoint -> 'channel_versions' ->> v.key
-    and v.key <> '__start__'
-    and not starts_with(v.key, 'branch:to:')
     and not coalesce(c.checkpoint -> 'channel_values' ? v.key, false)
     and not exists (
       select
@@ -40,6 +39,10 @@ as $fn$
         and w.checkpoint_id in (c.parent_checkpoint_id, c.checkpoint_id)
         and w.channel = v.key
     )
+    and case
+      when jsonb_typeof(c.checkpoint -> 'updated_channels') = 'array' then c.checkpoint -> 'updated_channels' ? v.key
+      else v.key <> '__start__' and not starts_with(v.key, 'branch:to:')
+    end
     and v.key not in (select d.channel from @extschema@.delta_channels(p_thread_id, p_checkpoint_ns) d (channel))
 $fn$;
 

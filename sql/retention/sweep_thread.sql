@@ -41,6 +41,10 @@ begin
   end if;
   if v_last < now() - v_idle_ttl then
     return query select r.* from @extschema@.prune_thread(p_thread_id, true, null, false, null, p_dry_run) r;
+    -- Nobody decided that this thread is to stay away: whoever comes back after so long begins anew.
+    if not p_dry_run then
+      delete from @extschema@.deleted_threads d where d.thread_id = p_thread_id;
+    end if;
   elsif v_keep_last is not null or v_max_age is not null then
     return query select r.*
     from @extschema@.prune_thread(p_thread_id, false, v_keep_last, false, now() - v_max_age, p_dry_run) r;

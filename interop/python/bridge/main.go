@@ -47,6 +47,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	defer pool.Close()
+	defer closePools()
 
 	server := &server{saver: pgsaver.New(pool, &pgsaver.Config{Serde: passThrough{}}), out: out}
 	if err := server.send(greeting{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/pgsaver"
+	"github.com/pgweft/pgweft/store"
 )
 
 // greeting is the first line of the output: requests are answered from now on.
@@ -49,6 +50,8 @@ var kinds = []struct {
 	{checkpoint.ErrPinned, "pinned"},
 	{checkpoint.ErrCorrupt, "corrupt"},
 	{checkpoint.ErrNotEnabled, "not_enabled"},
+	{store.ErrInvalidArgument, "invalid_argument"},
+	{store.ErrNotEnabled, "not_enabled"},
 	{pgsaver.ErrSchemaMissing, "schema"},
 	{pgsaver.ErrSchemaOutdated, "schema"},
 	{pgsaver.ErrSchemaNewer, "schema"},

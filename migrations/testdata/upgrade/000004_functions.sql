@@ -27,7 +27,8 @@ select put_writes('plan', '', 'c4', 'agent', '', null,
   array['__error__'], array['json'], array['"ran out of patience"'::bytea]);
 select copy_thread('plan', 'copy');
 select fork_thread('plan', 'c2', 'branch');
-insert into store (prefix, key, value) values ('users.ada', 'city', '{"name": "London"}');
+select store_put(array['users.ada', 'users.ada'], array['city', 'mood'], array['{"name": "London"}', '{"now": "calm"}']::jsonb[],
+  array[null, 1.5]);
 select set_retention_policy('newest', p_thread_pattern => 'plan%', p_keep_last => 1);
 select set_thread_ttl('copy', '1000 years');
 select pin_checkpoint('plan', '', 'c1', 'evidence');
@@ -38,6 +39,7 @@ update @extschema@.checkpoints set created_at = '2026-01-05 09:00:02+00', update
 update @extschema@.checkpoint_blobs set created_at = '2026-01-05 09:00:02+00';
 update @extschema@.checkpoint_writes set created_at = '2026-01-05 09:00:03+00';
 update @extschema@.store set created_at = '2026-01-05 09:00:02+00', updated_at = '2026-01-05 09:00:02+00';
+update @extschema@.store set expires_at = '3026-01-05 09:01:32+00' where expires_at is not null;
 update @extschema@.retention_policies set created_at = '2026-01-05 09:00:02+00';
 update @extschema@.thread_ttls set created_at = '2026-01-05 09:00:02+00';
 update @extschema@.checkpoint_pins set created_at = '2026-01-05 09:00:02+00', pinned_by = 'auditor';

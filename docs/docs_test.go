@@ -3,7 +3,9 @@ package docs_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pgweft/pgweft/internal/pgclients"
+	"github.com/pgweft/pgweft/internal/pgcrontest"
 	"github.com/pgweft/pgweft/testcontainers"
 )
 
@@ -46,12 +51,37 @@ func TestTheAnalyticsGalleryShowsWhatItSays(t *testing.T) {
 	shell(t, database, t.TempDir(), draw+` "$DATABASE_URL"`)
 }
 
+// A server of its own, because the manual makes roles, which belong to a whole server, and has pg_cron loaded.
+func TestADBACanDoWhatTheManualSays(t *testing.T) {
+	t.Parallel()
+	server := pgcrontest.Start(t, map[string]string{"cron.database_name": "agents", "cron.use_background_workers": "on"},
+		testcontainers.WithoutMigrations())
+	conn, err := pgx.Connect(t.Context(), server.ConnString())
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "create database agents")
+	require.NoError(t, errors.Join(err, conn.Close(t.Context())))
+
+	address, err := url.Parse(server.TCPConnString())
+	require.NoError(t, err)
+	as := func(user *url.Userinfo, database string) string {
+		u := *address
+		u.User, u.Path = user, "/"+database
+		return u.String()
+	}
+	requireRuns(t, "dba.md", as(address.User, "agents"),
+		"OWNER_URL="+as(url.UserPassword("agents_owner", "change-me"), "agents"),
+		"APP_URL="+as(url.UserPassword("support_agent", "change-me"), "agents"),
+		"NIGHTLY_URL="+as(url.UserPassword("nightly", "change-me"), "agents"),
+		"RESTORED_URL="+as(address.User, "agents_restored"),
+		"BACKUPS="+t.TempDir())
+}
+
 // updating says whether the documents are to be written again rather than compared.
 func updating() bool { return os.Getenv("PGWEFT_UPDATE_DOCS") != "" }
 
 // requireRuns runs the sql and sh blocks of a document in order, in one database, and compares what they print with the text
 // block that follows. PGWEFT_UPDATE_DOCS=1 writes those text blocks again.
-func requireRuns(t *testing.T, document, database string) {
+func requireRuns(t *testing.T, document, database string, env ...string) {
 	t.Helper()
 	commands := buildCommands(t)
 	source, err := os.ReadFile(document)
@@ -76,7 +106,7 @@ func requireRuns(t *testing.T, document, database string) {
 		}
 		// What comes later builds on what a block does: the first that fails is the last.
 		passed := t.Run(fmt.Sprintf("line %d", found.line), func(t *testing.T) {
-			printed := runBlock(t, database, session, commands, found)
+			printed := runBlock(t, database, session, commands, found, env)
 			if printed != "" {
 				rewritten = append(rewritten, "", "```text")
 				rewritten = append(rewritten, strings.Split(strings.TrimRight(printed, "\n"), "\n")...)
@@ -103,14 +133,14 @@ func requireRuns(t *testing.T, document, database string) {
 }
 
 // runBlock gives what a block prints.
-func runBlock(t *testing.T, database, session, commands string, found *block) string {
+func runBlock(t *testing.T, database, session, commands string, found *block, env []string) string {
 	t.Helper()
 	printed := ""
 	switch found.language {
 	case "sql":
 		printed = psql(t, database, session, found.text)
 	case "sh":
-		printed = shell(t, database, commands, found.text)
+		printed = shell(t, database, commands, found.text, env...)
 	case "text":
 		require.Fail(t, "a text block follows no command")
 	default:
@@ -136,7 +166,7 @@ func blockAt(lines []string, i int) (*block, int) {
 
 func psql(t *testing.T, database, session, sql string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), findPsql(t), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+	command := exec.CommandContext(t.Context(), pgclients.Find(t, "psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
 		"--pset=null=NULL", "--dbname="+database)
 	command.Stdin = strings.NewReader(session + sql)
 	return strings.Trim(void.ReplaceAllString(output(t, command)+"\n", ""), "\n") + "\n"
@@ -145,12 +175,13 @@ func psql(t *testing.T, database, session, sql string) string {
 // void is the result of a function that returns nothing, which a document leaves out.
 var void = regexp.MustCompile(`(?m)^ \w+\n-+\n\n\(1 row\)\n\n?`)
 
-func shell(t *testing.T, database, commands, script string) string {
+func shell(t *testing.T, database, commands, script string, env ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	command.Dir = ".."
 	command.Env = append(os.Environ(), "DATABASE_URL="+database, "PSQLRC="+os.DevNull,
-		"PATH="+strings.Join([]string{commands, filepath.Dir(findPsql(t)), os.Getenv("PATH")}, string(os.PathListSeparator)))
+		"PATH="+strings.Join([]string{commands, filepath.Dir(pgclients.Find(t, "psql")), os.Getenv("PATH")}, string(os.PathListSeparator)))
+	command.Env = append(command.Env, env...)
 	return output(t, command)
 }
 
@@ -178,20 +209,4 @@ func buildCommands(t *testing.T) string {
 	printed, err := build.CombinedOutput()
 	require.NoErrorf(t, err, "%s", printed)
 	return dir
-}
-
-// findPsql looks where the server's binaries are as well: Debian's wrapper on the PATH needs a cluster of its own making.
-func findPsql(t *testing.T) string {
-	t.Helper()
-	candidates, err := filepath.Glob("/usr/lib/postgresql/*/bin/psql")
-	require.NoError(t, err)
-	if dir := os.Getenv("PGWEFT_PG_BIN"); dir != "" {
-		candidates = append(candidates, filepath.Join(dir, "psql"))
-	}
-	if len(candidates) > 0 {
-		return candidates[len(candidates)-1]
-	}
-	path, err := exec.LookPath("psql")
-	require.NoError(t, err, "psql is needed; scripts/install-postgres.sh installs it")
-	return path
 }

@@ -1191,6 +1191,7 @@ as $fn$
       ('rebuild_blobs', 'ops'),
       ('reject_version_collision', 'app'),
       ('remove_checkpoints', 'ops'),
+      ('schedule_sweep', 'ops'),
       ('set_retention_policy', 'ops'),
       ('set_thread_ttl', 'app ops'),
       ('enable_filter_index', 'owner'),
@@ -1212,7 +1213,8 @@ as $fn$
       ('sweep', 'ops'),
       ('sweep_preview', 'ops'),
       ('sweep_thread', 'ops'),
-      ('unpin_checkpoint', 'ops')
+      ('unpin_checkpoint', 'ops'),
+      ('unschedule_sweep', 'ops')
   ), tables (name, role, rights) as (
     values
       ('checkpoint_blobs', 'app', 'select, insert, delete'),
@@ -1482,6 +1484,126 @@ comment on function @extschema@.setting_tenant() is
   'The tenant that the setting langgraph.tenant names; LG007 where it names none.';
 revoke all on function @extschema@.setting_tenant() from public;
 
+-- sql/admin/sweep_job_name.sql
+
+-- How the job that sweeps this schema is called in pg_cron, whose names have 63 bytes at most.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.sweep_job_name()
+returns text
+language sql
+stable
+parallel safe
+security invoker
+set search_path = ''
+as $fn$
+  select 'sweep ' || n.nspname from pg_catalog.pg_namespace n where n.oid = '@extschema@'::regnamespace
+$fn$;
+
+comment on function @extschema@.sweep_job_name() is 'How the job that sweeps this schema is called in pg_cron.';
+revoke all on function @extschema@.sweep_job_name() from public;
+
+-- sql/admin/sweep_job.sql
+
+-- The job by which pg_cron sweeps this schema, and how its last run went; no row where there is no such job, no pg_cron in this
+-- database, or no right to look. Superusers see the jobs of all roles, everybody else their own.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.sweep_job()
+returns table (
+  job_id bigint, schedule text, role_name text, is_active boolean, last_status text, last_message text, last_started_at timestamptz
+)
+language plpgsql
+stable
+parallel restricted
+security invoker
+rows 1
+set search_path = ''
+as $fn$
+begin
+  -- Asked of the extension: anybody who may create schemas could make one of that name.
+  if not exists (select from pg_catalog.pg_extension e where e.extname = 'pg_cron')
+    or not has_schema_privilege(to_regnamespace('cron')::oid, 'usage') then
+    return;
+  end if;
+  return query
+  select j.jobid, j.schedule, j.username, j.active, d.status, d.return_message, d.start_time
+  from cron.job j
+  left join lateral (
+    select r.status, r.return_message, r.start_time from cron.job_run_details r where r.jobid = j.jobid order by r.runid desc limit 1
+  ) d on true
+  where j.jobname = @extschema@.sweep_job_name() and j.database = current_database()
+  order by j.jobid;
+end
+$fn$;
+
+comment on function @extschema@.sweep_job() is 'The job by which pg_cron sweeps this schema, and how its last run went.';
+revoke all on function @extschema@.sweep_job() from public;
+
+-- sql/admin/schedule_sweep.sql
+
+-- Has pg_cron call sweep on a schedule, as the current role; a schedule of that role's from before is replaced. Returns the
+-- number of the job, of which sweep_job tells how its runs went. Several roles may schedule it: one sweep runs at a time.
+--   p_schedule      as in crontab, "minute hour day month weekday", in GMT unless cron.timezone says otherwise
+--   p_batch_size    threads, and store items, a transaction
+--   p_max_duration  when a sweep stops beginning batches; null goes on to the end
+-- pg_cron lives in one database of a server (cron.database_name); the error says how to schedule the sweep of another from
+-- there.
+-- Locks: the job's row. Errors: LG002; LG004 when pg_cron is not in this database; 42501 without the right to use it.
+create or replace function @extschema@.schedule_sweep(
+  p_schedule text default '17 3 * * *', p_batch_size integer default 100, p_max_duration interval default null
+)
+returns bigint
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_command text;
+  v_home text;
+begin
+  if p_schedule is null or p_batch_size is null or p_batch_size < 1 or p_max_duration < interval '0' then
+    perform @extschema@.reject_argument('sweep', format('schedule %L, batch_size %L, max_duration %L.', p_schedule, p_batch_size,
+      p_max_duration), 'batch_size is at least 1; max_duration is null or not negative.');
+  end if;
+  v_command := format('call %s.sweep(%s%s)', '@extschema@'::regnamespace, p_batch_size, ', ' || quote_literal(p_max_duration));
+  if not exists (select from pg_catalog.pg_extension e where e.extname = 'pg_cron') then
+    -- Not by current_setting: what is not every role's to see is an error there, and no row here.
+    select s.setting into v_home from pg_catalog.pg_settings s where s.name = 'cron.database_name';
+    raise exception using
+      errcode = 'LG004',
+      message = 'pg_cron is not in this database',
+      detail = 'A schedule needs the extension pg_cron, which calls sweep.',
+      hint = case
+        when v_home = current_database() then 'Run: create extension pg_cron.'
+        when v_home is not null then format('In database %I, where pg_cron is, run: select cron.schedule_in_database(%L, %L, %L, %L).',
+          v_home, @extschema@.sweep_job_name() || ' of ' || current_database(), p_schedule, v_command, current_database())
+        else format('Install it (Debian: postgresql-%s-cron), have the server load it (shared_preload_libraries = ''pg_cron'', '
+          'cron.database_name = %L, and a restart), then run: create extension pg_cron. Without it: pgweft sweep --every "1 hour".',
+          current_setting('server_version_num')::integer / 10000, current_database())
+        end;
+  end if;
+  if not has_schema_privilege(to_regnamespace('cron')::oid, 'usage') then
+    raise exception using
+      errcode = 'insufficient_privilege',
+      message = 'permission denied for schema cron',
+      detail = format('Role %I may not schedule jobs.', current_user),
+      hint = format('Have a superuser run: grant usage on schema cron to %I.', current_user);
+  end if;
+  -- The job's session sets nothing, so it sees what the role sees by itself.
+  if row_security_active('@extschema@.checkpoints'::regclass)
+    and not pg_has_role(current_user, to_regrole(quote_ident(@extschema@.role_name('ops'))), 'usage') then
+    perform @extschema@.reject_argument('role', format('Tenancy is on, and role %I sees no tenant''s data by itself.', current_user),
+      format('Schedule it as a member of %I.', @extschema@.role_name('ops')));
+  end if;
+  perform cron.unschedule(j.job_id) from @extschema@.sweep_job() j where j.role_name = current_user;
+  return cron.schedule(@extschema@.sweep_job_name(), p_schedule, v_command);
+end
+$fn$;
+
+comment on function @extschema@.schedule_sweep(text, integer, interval) is 'Has pg_cron sweep this schema on a schedule; returns the job''s number.';
+revoke all on function @extschema@.schedule_sweep(text, integer, interval) from public;
+
 -- sql/admin/tenant_tables.sql
 
 -- The tables that tenancy divides, and how. The others hold versions of migrations, which all tenants share; a test looks for
@@ -1743,11 +1865,22 @@ begin
     select 6, 'problem', 'retention', 'sweep', case
         when v_sweep is null then 'There are policies, TTLs or expired items, and no sweep has ever run.'
         else format('The last sweep worked at %s.', v_sweep ->> 'updated_at') end,
-      'pgweft sweep, from cron every night; or, as a service: pgweft sweep --every "1 hour"'
+      format('select %s.schedule_sweep(); has pg_cron do it, or says what it lacks. Otherwise: pgweft sweep, from cron every night, '
+        'or as a service: pgweft sweep --every "1 hour"', v_schema)
     where (exists (select from @extschema@.retention_policies p where p.enabled)
         or exists (select from @extschema@.thread_ttls)
         or exists (select from @extschema@.store s where s.expires_at < now() - interval '1 day'))
       and coalesce((v_sweep ->> 'updated_at')::timestamptz < now() - interval '2 days', true)
+    union all
+    select 6, case when not j.is_active or j.last_status = 'failed' then 'problem' else 'note' end, 'retention', 'pg_cron job ' || j.job_id,
+      case when not j.is_active then format('It sweeps at "%s", and is switched off.', j.schedule)
+        when j.last_status = 'failed' then format('It sweeps at "%s", as %I; its last run, at %s, failed: %s', j.schedule, j.role_name,
+          j.last_started_at, btrim(j.last_message, E' \n'))
+        else format('It sweeps at "%s", as %I; %s.', j.schedule, j.role_name,
+          coalesce('its last run, at ' || j.last_started_at || ', ' || j.last_status, 'it has not run yet')) end,
+      case when not j.is_active then format('As %I: select %s.schedule_sweep(%L);', j.role_name, v_schema, j.schedule)
+        else format('select * from cron.job_run_details where jobid = %s order by runid desc;', j.job_id) end
+    from @extschema@.sweep_job() j
     union all
     select 6, 'advice', 'retention', 'policies', format('There is none, and checkpoints are kept for ever (%s so far).', pg_size_pretty((
         select sum(t.bytes) from tables t where t.relname like 'checkpoint%'))),
@@ -1911,6 +2044,34 @@ $fn$;
 comment on function @extschema@.enable_tenancy(text, text) is
   'Divides the schema between tenants by row-level security, told apart by role or by the setting langgraph.tenant.';
 revoke all on function @extschema@.enable_tenancy(text, text) from public;
+
+-- sql/admin/unschedule_sweep.sql
+
+-- Ends what schedule_sweep began: pg_cron sweeps this schema no more. Returns whether it did before. A superuser ends the
+-- schedules of all roles, everybody else their own. A sweep that runs is not interrupted.
+-- Locks: the job's row. Errors: none.
+create or replace function @extschema@.unschedule_sweep()
+returns boolean
+language plpgsql
+volatile
+parallel unsafe
+security invoker
+set search_path = ''
+as $fn$
+declare
+  v_job bigint;
+  v_found boolean := false;
+begin
+  for v_job in select j.job_id from @extschema@.sweep_job() j loop
+    perform cron.unschedule(v_job);
+    v_found := true;
+  end loop;
+  return v_found;
+end
+$fn$;
+
+comment on function @extschema@.unschedule_sweep() is 'Ends the schedule by which pg_cron sweeps this schema; says whether there was one.';
+revoke all on function @extschema@.unschedule_sweep() from public;
 
 -- sql/checkpoints/channel_blobs.sql
 
@@ -9401,13 +9562,14 @@ from (
     count(*) filter (where r.kind = 'write') as writes,
     sum(r.bytes)::bigint as bytes
   from (
+    -- Named in each branch: restored from a backup, the view is then still the same, to the letter.
     select c.thread_id, c.created_at, 'checkpoint' as kind, pg_column_size(c.checkpoint) + pg_column_size(c.metadata) as bytes
     from @extschema@.checkpoints c
     union all
-    select b.thread_id, b.created_at, 'blob', coalesce(pg_column_size(b.blob), 0)
+    select b.thread_id, b.created_at, 'blob' as kind, coalesce(pg_column_size(b.blob), 0) as bytes
     from @extschema@.checkpoint_blobs b
     union all
-    select w.thread_id, w.created_at, 'write', pg_column_size(w.blob)
+    select w.thread_id, w.created_at, 'write' as kind, pg_column_size(w.blob) as bytes
     from @extschema@.checkpoint_writes w
   ) r
   group by r.thread_id, (r.created_at at time zone 'UTC')::date

@@ -12,6 +12,7 @@ type queries struct {
 	get, list, put, putWrites, putStep, deleteThread, fork     string
 	deleteForRuns, prune, copyThread, forkThread, deltaHistory string
 	setThreadTTL, pin, unpin, sweep, sweepPreview              string
+	clock, swept                                               string
 }
 
 const tupleColumns = `thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, created_at,
@@ -53,5 +54,8 @@ func newQueries(schema string) *queries {
 		sweep:        in(`call @schema@.sweep($1::integer, $2::interval)`),
 		sweepPreview: in(`select ` + removedColumns + `
 			from @schema@.sweep_preview()`),
+		clock: `select clock_timestamp()`,
+		swept: in(`select s.value from @schema@.settings s
+			where s.key = 'sweep' and (s.value ->> 'started_at')::timestamptz >= $1::timestamptz`),
 	}
 }

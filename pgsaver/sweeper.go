@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgerrcode"
@@ -17,15 +18,27 @@ import (
 type SweepOptions struct {
 	// BatchSize is how many threads, and items of the store, one transaction looks at; 0 means 100.
 	BatchSize int
+	// Logger receives one record for each sweep with what it removed: Info, or Error where it failed. Nil logs nothing.
+	Logger *slog.Logger
 	// MaxDuration is when to stop beginning batches; 0 goes on to the end. The next sweep goes on where this one stopped.
 	MaxDuration time.Duration
+	// Observe is called when a sweep begins, and what it returns when it has ended: for metrics and traces (package otelweft).
+	// The sweep runs in the context it returns. Nil observes nothing.
+	Observe func(ctx context.Context) (context.Context, func(Swept, error))
 }
 
 // Sweep removes what has had its time, by the procedure sweep: expired store items, idle threads, and what retention
 // policies condemn. It commits in batches, so it cannot run inside a transaction (checkpoint.ErrInvalidArgument). If another
 // sweep is running in the database, it leaves the work to that one and returns. How far it is, Postgres says in notices: see
-// OnNotice of pgconn.Config.
+// OnNotice of pgconn.Config. What it did goes to options.Logger and options.Observe, which cost two more round trips.
 func (s *Saver) Sweep(ctx context.Context, options SweepOptions) error {
+	if options.Logger == nil && options.Observe == nil {
+		return s.sweep(ctx, options)
+	}
+	return s.observedSweep(ctx, options)
+}
+
+func (s *Saver) sweep(ctx context.Context, options SweepOptions) error {
 	if err := s.ready(ctx, s.db); err != nil {
 		return err
 	}

@@ -184,6 +184,7 @@ func TestClosingASweeperEndsASweepThatIsUnderWay(t *testing.T) {
 	require.NoError(t, sweeper.Close(t.Context()))
 	require.NoError(t, sweeper.Err())
 	require.Empty(t, heard, "being closed is no failure")
+	// The server hears of it a little later than its client, and must before the lock is free.
 	require.Eventually(t, func() bool { return blocked() == 0 }, patience, 2*time.Millisecond,
 		"the server has not heard that the sweep is cancelled")
 

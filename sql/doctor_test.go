@@ -43,7 +43,8 @@ func TestTheDoctorFindsWhatIsWrongAndTheRemedyMendsIt(t *testing.T) {
 			"policies that nobody applies", "retention", "select @.set_retention_policy('p', p_keep_last => 1)",
 			diagnosis{
 				"problem", "retention", "sweep", "There are policies, TTLs or expired items, and no sweep has ever run.",
-				`pgweft sweep, from cron every night; or, as a service: pgweft sweep --every "1 hour"`,
+				`select @.schedule_sweep(); has pg_cron do it, or says what it lacks. Otherwise: pgweft sweep, from cron every night, ` +
+					`or as a service: pgweft sweep --every "1 hour"`,
 			},
 		},
 		{

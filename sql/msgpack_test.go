@@ -508,9 +508,9 @@ func TestMsgpackToJSONBReadsEveryFloat(t *testing.T) {
 
 // outcomes of msgpack_to_jsonb: its JSON, or the SQLSTATE of its error. A cancelled query is no such error and fails the test.
 const outcomesFunction = `
-	create function pg_temp.outcome(p_bytes bytea, out json text, out state text) language plpgsql as $$
+	create function pg_temp.outcome(p_bytes bytea, out value text, out state text) language plpgsql as $$
 	begin
-		json := langgraph.msgpack_to_jsonb(p_bytes)::text;
+		value := langgraph.msgpack_to_jsonb(p_bytes)::text;
 	exception when others then
 		state := sqlstate;
 	end $$`
@@ -529,7 +529,7 @@ func outcomesOf(t *testing.T, data [][]byte) []outcome {
 	defer conn.Release()
 	exec(t, conn, outcomesFunction)
 	got := table[outcome](t, conn, `
-		select d.data, o.json, o.state
+		select d.data, o.value as "json", o.state
 		from unnest($1::bytea[]) with ordinality as d (data, n)
 		cross join lateral pg_temp.outcome(d.data) o
 		order by d.n`, data)

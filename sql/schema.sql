@@ -302,7 +302,7 @@ create function @extschema@.doctor(p_sample_bytes bigint DEFAULT 268435456)
 returns TABLE(level text, topic text, subject text, detail text, remedy text)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 20
 set search_path = ""
-as md5 8d9d9ba0cf6831dacfae5c7171fdab26;
+as md5 45c3d61d49617449651dd45d0469a777;
 comment on function @extschema@.doctor(bigint) is 'What wants mending in this schema, or is worth a thought, one row a finding with the command that mends it.';
 
 create function @extschema@.drop_retention_policy(p_name text)
@@ -807,7 +807,7 @@ create function @extschema@.role_rights(p_reader_values boolean DEFAULT false)
 returns TABLE(role text, kind text, object text, rights text)
 language sql stable parallel restricted security invoker cost 100 rows 300
 set search_path = ""
-as md5 a032f255d5ec3f4680ed2a86282809fe;
+as md5 3c30f7da071f893379919f7f395e042a;
 comment on function @extschema@.role_rights(boolean) is 'What the roles app, reader and ops of this schema may do, one row an object; "owner" marks what none of them may.';
 
 create function @extschema@.role_tenant()
@@ -816,6 +816,13 @@ language plpgsql stable parallel safe security invoker cost 100
 set search_path = ""
 as md5 4bef3f2f9f24ccc542a769cc9137e631;
 comment on function @extschema@.role_tenant() is 'The tenant that the current role is; for operators the one that the setting langgraph.tenant names, or null.';
+
+create function @extschema@.schedule_sweep(p_schedule text DEFAULT '17 3 * * *'::text, p_batch_size integer DEFAULT 100, p_max_duration interval DEFAULT NULL::interval)
+returns bigint
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 b4482f591a5821870004d4648117398f;
+comment on function @extschema@.schedule_sweep(text, integer, interval) is 'Has pg_cron sweep this schema on a schedule; returns the job''s number.';
 
 create function @extschema@.schema_info()
 returns TABLE(schema_version integer, minimum_client integer, dirty boolean, features jsonb)
@@ -1037,6 +1044,20 @@ language sql stable parallel safe security invoker cost 100 rows 1
 as md5 99e4c0b35c7fcaff825d2f2b71cd2994;
 comment on function @extschema@.stored_value(text, text, jsonb, text) is 'Where a checkpoint itself keeps a channel''s value: version of the blob, or inline; no row when it keeps none.';
 
+create function @extschema@.sweep_job()
+returns TABLE(job_id bigint, schedule text, role_name text, is_active boolean, last_status text, last_message text, last_started_at timestamp with time zone)
+language plpgsql stable parallel restricted security invoker cost 100 rows 1
+set search_path = ""
+as md5 5cd3805fad3f0d82aaf532009065d65e;
+comment on function @extschema@.sweep_job() is 'The job by which pg_cron sweeps this schema, and how its last run went.';
+
+create function @extschema@.sweep_job_name()
+returns text
+language sql stable parallel safe security invoker cost 100
+set search_path = ""
+as md5 058fc4b738b56af62d6d1470d7f55d1d;
+comment on function @extschema@.sweep_job_name() is 'How the job that sweeps this schema is called in pg_cron.';
+
 create function @extschema@.sweep_preview()
 returns TABLE(thread_id text, checkpoints bigint, checkpoint_blobs bigint, checkpoint_writes bigint, bytes bigint, kept bigint)
 language plpgsql volatile parallel unsafe security invoker cost 100 rows 100
@@ -1122,6 +1143,13 @@ returns TABLE(checkpoint_ns text, channel text, version text)
 language sql stable parallel safe security invoker cost 100 rows 100
 as md5 4ca3a8bbdf549f083744a2e4ef6479b4;
 comment on function @extschema@.unreferenced_blobs(text, text[], text[], text[]) is 'Blobs to which no checkpoint refers, apart from those given, which are about to go.';
+
+create function @extschema@.unschedule_sweep()
+returns boolean
+language plpgsql volatile parallel unsafe security invoker cost 100
+set search_path = ""
+as md5 73c0c4762474a9c81e4f760d7325e002;
+comment on function @extschema@.unschedule_sweep() is 'Ends the schedule by which pg_cron sweeps this schema; says whether there was one.';
 
 create function @extschema@.utf8_without_nul(p_bytes bytea)
 returns text

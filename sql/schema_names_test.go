@@ -119,6 +119,10 @@ var smoke = []struct{ function, sql, want string }{
 		select @.enable_filter_index()
 		from pg_catalog.pg_class where relname = 'store' and pg_catalog.pg_get_userbyid(relowner) = current_user limit 1))`, ""},
 	{"sweep", `call @.sweep()`, "2D000"}, // it commits, and so not in a transaction
+	{"sweep_job", `select count(*)::text from @.sweep_job()`, "0"},
+	{"sweep_job_name", `select @.sweep_job_name()`, "sweep "},
+	{"schedule_sweep", `select @.schedule_sweep()::text`, "LG004"},
+	{"unschedule_sweep", `select @.unschedule_sweep()::text`, "false"},
 	{"ancestors", `select string_agg(checkpoint_id, ' ' order by depth) from @.ancestors('t')`, "c2 c1"},
 	{"thread_tree", `select string_agg(drawing, ' ' order by ordinal) from @.thread_tree('t')`, "c1 c2"},
 	{"writes_delta_channel", `select @.writes_delta_channel('t', '', 'c1')::text`, "false"},

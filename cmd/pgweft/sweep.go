@@ -40,7 +40,8 @@ removed stays removed, and the next sweep goes on from there. One sweep runs at 
 
 With --every it stays and sweeps again and again, with that much time from the end of one sweep to the beginning of the next.
 A sweep that fails is reported, and the next one tries again; an interrupt between two ends it with success. Several may
-run for one database, on several machines.`,
+run for one database, on several machines. Where the server has pg_cron, it can sweep by itself: call the function
+schedule_sweep.`,
 		Example: `  pgweft sweep --dry-run
   pgweft sweep --max-duration "10 minutes"      # from cron, every night
   pgweft sweep --every "1 hour"                 # as a service, where there is neither cron nor pg_cron`,

@@ -283,6 +283,24 @@ func TestReleasedMigrationsAreFrozen(t *testing.T) {
 	require.Equal(t, string(up), string(after))
 }
 
+func TestFreezingListsMigrationsAndUpgradeDataAndKeepsWhatIsListed(t *testing.T) {
+	t.Parallel()
+	files := tree(nil)
+	files["migrations/testdata/upgrade/000001_t.sql"] = &fstest.MapFile{Data: []byte("insert")}
+	root, dir := write(t, files)
+	require.ErrorContains(t, freeze(dir, keeper{root: root, check: true}), "migrations/migrations.sum")
+	require.NoError(t, freeze(dir, keeper{root: root}))
+	require.NoError(t, freeze(dir, keeper{root: root, check: true}))
+	released, err := readReleased(dir)
+	require.NoError(t, err)
+	require.Equal(t, checksum([]byte("insert")), released["testdata/upgrade/000001_t.sql"])
+	require.Equal(t, checksum(files["migrations/000001_t.up.sql"].Data), released["000001_t.up.sql"])
+
+	require.NoError(t, os.WriteFile(filepath.Join(root, "migrations/testdata/upgrade/000001_t.sql"), []byte("update"), 0o600))
+	_, err = readReleased(dir)
+	require.ErrorContains(t, err, "migrations/testdata/upgrade/000001_t.sql was released and has changed since")
+}
+
 func TestTheSourcesOfThisModuleKeepTheRules(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS(filepath.Join("..", ".."))

@@ -5,6 +5,7 @@
 //	go run ./migrations/generate                   write the migration of functions
 //	go run ./migrations/generate --dump            and sql/schema.sql (starts a throwaway Postgres)
 //	go run ./migrations/generate --check [--dump]  compare only; exit 1 with the first difference
+//	go run ./migrations/generate --freeze          release: write the checksums of all migrations into migrations.sum
 package main
 
 import (
@@ -25,6 +26,7 @@ const functionsMigration = "000004_functions"
 func main() {
 	check := flag.Bool("check", false, "write nothing; exit 1 when a generated file is out of date, with the first difference")
 	dump := flag.Bool("dump", false, "also generate (or check) sql/schema.sql, with a throwaway Postgres")
+	freezing := flag.Bool("freeze", false, "release all migrations and the data that upgrades are tested with: write migrations.sum")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "generate: unexpected argument %q\n", flag.Arg(0))
@@ -32,6 +34,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.DirFS("."), newKeeper(*check), *dump)
+	if err == nil && *freezing {
+		err = freeze(os.DirFS("."), newKeeper(*check))
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "generate: %v\n", err)

@@ -167,11 +167,22 @@ begin
     select 6, 'problem', 'retention', 'sweep', case
         when v_sweep is null then 'There are policies, TTLs or expired items, and no sweep has ever run.'
         else format('The last sweep worked at %s.', v_sweep ->> 'updated_at') end,
-      'pgweft sweep, from cron every night; or, as a service: pgweft sweep --every "1 hour"'
+      format('select %s.schedule_sweep(); has pg_cron do it, or says what it lacks. Otherwise: pgweft sweep, from cron every night, '
+        'or as a service: pgweft sweep --every "1 hour"', v_schema)
     where (exists (select from @extschema@.retention_policies p where p.enabled)
         or exists (select from @extschema@.thread_ttls)
         or exists (select from @extschema@.store s where s.expires_at < now() - interval '1 day'))
       and coalesce((v_sweep ->> 'updated_at')::timestamptz < now() - interval '2 days', true)
+    union all
+    select 6, case when not j.is_active or j.last_status = 'failed' then 'problem' else 'note' end, 'retention', 'pg_cron job ' || j.job_id,
+      case when not j.is_active then format('It sweeps at "%s", and is switched off.', j.schedule)
+        when j.last_status = 'failed' then format('It sweeps at "%s", as %I; its last run, at %s, failed: %s', j.schedule, j.role_name,
+          j.last_started_at, btrim(j.last_message, E' \n'))
+        else format('It sweeps at "%s", as %I; %s.', j.schedule, j.role_name,
+          coalesce('its last run, at ' || j.last_started_at || ', ' || j.last_status, 'it has not run yet')) end,
+      case when not j.is_active then format('As %I: select %s.schedule_sweep(%L);', j.role_name, v_schema, j.schedule)
+        else format('select * from cron.job_run_details where jobid = %s order by runid desc;', j.job_id) end
+    from @extschema@.sweep_job() j
     union all
     select 6, 'advice', 'retention', 'policies', format('There is none, and checkpoints are kept for ever (%s so far).', pg_size_pretty((
         select sum(t.bytes) from tables t where t.relname like 'checkpoint%'))),

@@ -45,6 +45,7 @@ as $fn$
       ('rebuild_blobs', 'ops'),
       ('reject_version_collision', 'app'),
       ('remove_checkpoints', 'ops'),
+      ('schedule_sweep', 'ops'),
       ('set_retention_policy', 'ops'),
       ('set_thread_ttl', 'app ops'),
       ('enable_filter_index', 'owner'),
@@ -66,7 +67,8 @@ as $fn$
       ('sweep', 'ops'),
       ('sweep_preview', 'ops'),
       ('sweep_thread', 'ops'),
-      ('unpin_checkpoint', 'ops')
+      ('unpin_checkpoint', 'ops'),
+      ('unschedule_sweep', 'ops')
   ), tables (name, role, rights) as (
     values
       ('checkpoint_blobs', 'app', 'select, insert, delete'),

@@ -20,13 +20,14 @@ from (
     count(*) filter (where r.kind = 'write') as writes,
     sum(r.bytes)::bigint as bytes
   from (
+    -- Named in each branch: restored from a backup, the view is then still the same, to the letter.
     select c.thread_id, c.created_at, 'checkpoint' as kind, pg_column_size(c.checkpoint) + pg_column_size(c.metadata) as bytes
     from @extschema@.checkpoints c
     union all
-    select b.thread_id, b.created_at, 'blob', coalesce(pg_column_size(b.blob), 0)
+    select b.thread_id, b.created_at, 'blob' as kind, coalesce(pg_column_size(b.blob), 0) as bytes
     from @extschema@.checkpoint_blobs b
     union all
-    select w.thread_id, w.created_at, 'write', pg_column_size(w.blob)
+    select w.thread_id, w.created_at, 'write' as kind, pg_column_size(w.blob) as bytes
     from @extschema@.checkpoint_writes w
   ) r
   group by r.thread_id, (r.created_at at time zone 'UTC')::date

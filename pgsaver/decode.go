@@ -109,7 +109,7 @@ func (s *Saver) load(tag *string, blob []byte) (any, error) {
 	if tag != nil {
 		typed.Type = *tag
 	}
-	value, err := s.serde.Load(typed)
+	value, err := serde.LoadOwned(s.serde, typed) // the driver has copied it for nobody else
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err)
 	}

@@ -29,7 +29,8 @@ func (e *encodedCheckpoint) args(config checkpoint.Config, cp *checkpoint.Checkp
 	}
 }
 
-func (s *Saver) encode(cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
+// encode keeps the values in buffer, until it is released.
+func (s *Saver) encode(buffer *serde.Buffer, cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
 	newVersions map[string]checkpoint.Version,
 ) (*encodedCheckpoint, error) {
 	if cp == nil {
@@ -67,7 +68,7 @@ func (s *Saver) encode(cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
 		if _, isNew := newVersions[channel]; !isNew && !inline {
 			continue
 		}
-		typed, err := s.serde.Dump(value)
+		typed, err := buffer.Dump(s.serde, value)
 		if err != nil {
 			return nil, fmt.Errorf("%w: channel %q: %w", checkpoint.ErrInvalidArgument, channel, err)
 		}
@@ -122,7 +123,7 @@ type encodedWrites struct {
 	blobs                               [][]byte
 }
 
-func (s *Saver) encodeWrites(writes []checkpoint.Write) (*encodedWrites, error) {
+func (s *Saver) encodeWrites(buffer *serde.Buffer, writes []checkpoint.Write) (*encodedWrites, error) {
 	encoded := &encodedWrites{
 		taskIDs:   make([]string, len(writes)),
 		taskPaths: make([]string, len(writes)),
@@ -131,7 +132,7 @@ func (s *Saver) encodeWrites(writes []checkpoint.Write) (*encodedWrites, error) 
 		blobs:     make([][]byte, len(writes)),
 	}
 	for i, write := range writes {
-		typed, err := s.serde.Dump(write.Value)
+		typed, err := buffer.Dump(s.serde, write.Value)
 		if err != nil {
 			return nil, fmt.Errorf("%w: write %d to channel %q: %w", checkpoint.ErrInvalidArgument, i, write.Channel, err)
 		}

@@ -164,7 +164,9 @@ func (s *Saver) list(ctx context.Context, config checkpoint.Config, options chec
 func (s *Saver) Put(ctx context.Context, config checkpoint.Config, cp *checkpoint.Checkpoint,
 	metadata checkpoint.Metadata, newVersions map[string]checkpoint.Version,
 ) (checkpoint.Config, error) {
-	encoded, err := s.encode(cp, metadata, newVersions)
+	buffer := serde.NewBuffer()
+	defer buffer.Release()
+	encoded, err := s.encode(buffer, cp, metadata, newVersions)
 	if err != nil {
 		return checkpoint.Config{}, fmt.Errorf("pgsaver: put: %w", err)
 	}
@@ -182,7 +184,9 @@ func (s *Saver) Put(ctx context.Context, config checkpoint.Config, cp *checkpoin
 func (s *Saver) PutWrites(ctx context.Context, config checkpoint.Config, writes []checkpoint.Write,
 	taskID, taskPath string,
 ) error {
-	encoded, err := s.encodeWrites(writes)
+	buffer := serde.NewBuffer()
+	defer buffer.Release()
+	encoded, err := s.encodeWrites(buffer, writes)
 	if err != nil {
 		return fmt.Errorf("pgsaver: put writes: %w", err)
 	}
@@ -198,11 +202,13 @@ func (s *Saver) PutWrites(ctx context.Context, config checkpoint.Config, writes 
 func (s *Saver) PutStep(ctx context.Context, config checkpoint.Config, cp *checkpoint.Checkpoint,
 	metadata checkpoint.Metadata, newVersions map[string]checkpoint.Version, writes []checkpoint.Write,
 ) (checkpoint.Config, error) {
-	encoded, err := s.encode(cp, metadata, newVersions)
+	buffer := serde.NewBuffer()
+	defer buffer.Release()
+	encoded, err := s.encode(buffer, cp, metadata, newVersions)
 	if err != nil {
 		return checkpoint.Config{}, fmt.Errorf("pgsaver: put step: %w", err)
 	}
-	encodedWrites, err := s.encodeWrites(writes)
+	encodedWrites, err := s.encodeWrites(buffer, writes)
 	if err != nil {
 		return checkpoint.Config{}, fmt.Errorf("pgsaver: put step: %w", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -26,7 +25,7 @@ const (
 	// maxDepth is how many arrays, maps and extensions may be open in all. Values
 	// LangGraph can write stay below half of it: its writer recurses in Python.
 	maxDepth = 4096
-	// maxPooled is the largest buffer kept for the next Dump, in bytes.
+	// maxPooled is the largest Buffer kept for the next use, in bytes.
 	maxPooled = 4 << 20
 )
 
@@ -36,20 +35,6 @@ type encoder struct {
 	types   *types
 	nesting int
 	depth   int
-}
-
-var encoders = sync.Pool{New: func() any { return &encoder{buf: make([]byte, 0, 4096)} }}
-
-func newEncoder(types *types) *encoder {
-	e := encoders.Get().(*encoder)
-	*e = encoder{buf: e.buf[:0], types: types}
-	return e
-}
-
-func (e *encoder) release() {
-	if cap(e.buf) <= maxPooled {
-		encoders.Put(e)
-	}
 }
 
 // valueError is an error with the place in the value it is about, such as

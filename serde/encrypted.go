@@ -44,6 +44,10 @@ func (s encrypted) Dump(value any) (Typed, error) {
 	if err != nil {
 		return Typed{}, err
 	}
+	return s.encrypt(typed)
+}
+
+func (s encrypted) encrypt(typed Typed) (Typed, error) {
 	name, ciphertext, err := s.cipher.Encrypt(typed.Data)
 	if err != nil {
 		return Typed{}, fmt.Errorf("serde: encrypt: %w", err)
@@ -52,13 +56,22 @@ func (s encrypted) Dump(value any) (Typed, error) {
 }
 
 func (s encrypted) Load(typed Typed) (any, error) {
-	inner, cipher, isEncrypted := strings.Cut(typed.Type, "+")
-	if !isEncrypted {
-		return s.inner.Load(typed)
-	}
-	plaintext, err := s.cipher.Decrypt(cipher, typed.Data)
+	typed, err := s.decrypt(typed)
 	if err != nil {
 		return nil, err
 	}
-	return s.inner.Load(Typed{Type: inner, Data: plaintext})
+	return s.inner.Load(typed)
+}
+
+// decrypt returns what was encrypted; what never was, as it is.
+func (s encrypted) decrypt(typed Typed) (Typed, error) {
+	inner, cipher, isEncrypted := strings.Cut(typed.Type, "+")
+	if !isEncrypted {
+		return typed, nil
+	}
+	plaintext, err := s.cipher.Decrypt(cipher, typed.Data)
+	if err != nil {
+		return Typed{}, err
+	}
+	return Typed{Type: inner, Data: plaintext}, nil
 }

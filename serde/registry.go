@@ -99,8 +99,10 @@ func isBuiltin(key class) bool {
 
 // isBuiltinType asks the encoder itself, so that the two cannot disagree.
 func isBuiltinType(t reflect.Type) bool {
-	e := newEncoder(&types{})
-	defer e.release()
+	b := NewBuffer()
+	defer b.Release()
+	e := &b.encoder
+	e.types = &types{}
 	known, _ := e.builtin(reflect.Zero(t).Interface())
 	return known
 }

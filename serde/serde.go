@@ -1,7 +1,6 @@
 package serde
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,27 +83,14 @@ type serializer struct{ registry *Registry }
 // Dump serializes a value, see the package documentation for how types map. The
 // result shares no memory with the value.
 func (s serializer) Dump(value any) (Typed, error) {
-	switch v := value.(type) {
-	case nil:
-		return Typed{Type: TypeNull, Data: []byte{}}, nil
-	case []byte:
-		return Typed{Type: TypeBytes, Data: append([]byte{}, v...)}, nil
-	case ByteArray:
-		return Typed{Type: TypeByteArray, Data: append([]byte{}, v...)}, nil
+	b := NewBuffer()
+	defer b.Release()
+	typed, err := s.dumpTo(b, value)
+	if err != nil {
+		return Typed{}, err
 	}
-	e := newEncoder(s.registry.current())
-	defer e.release()
-	if err := e.value(value); err != nil {
-		return Typed{}, fmt.Errorf("%w: %w", ErrUnsupported, err)
-	}
-	switch {
-	case len(e.buf) == 1 && e.buf[0] == codeNil:
-		// A nil pointer is None like nil itself.
-		return Typed{Type: TypeNull, Data: []byte{}}, nil
-	case isBinary(e.buf[0]):
-		return Typed{Type: TypeBytes, Data: bytes.Clone(e.buf[binaryHeader(e.buf[0]):])}, nil
-	}
-	return Typed{Type: TypeMsgpack, Data: bytes.Clone(e.buf)}, nil
+	typed.Data = append([]byte{}, typed.Data...)
+	return typed, nil
 }
 
 // Load is the mirror of Dump. What it returns for the types bytes and bytearray

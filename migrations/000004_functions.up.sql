@@ -2619,15 +2619,22 @@ begin
       order by c.checkpoint_id || '' desc
       limit p_limit;
   else
-    open v_page for
-      select *
-      from @extschema@.checkpoints c
-      where c.metadata @> p_filter
-        and c.checkpoint_id || '' between v_from and v_to
-        and c.checkpoint_id || '' < v_below
-        and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id || '' desc
-      limit p_limit;
+    -- Planned at each call, with the filter in it: a cached plan cannot know whether to look for a few checkpoints by the index on
+    -- metadata, or to pass over the newest, which suits a filter that most of them match. Of a cursor's query the first tenth is
+    -- what is to come fast; of what is materialized, all.
+    open v_page for execute format($sql$
+      with page as materialized (
+        select *
+        from @extschema@.checkpoints c
+        where c.metadata @> %L
+          and c.checkpoint_id || '' between %L and %L
+          and c.checkpoint_id || '' < %L
+          and (%5$L is null or c.checkpoint_ns = %5$L)
+        order by c.checkpoint_id || '' desc
+        limit %6$L
+      )
+      select * from page p order by p.checkpoint_id desc
+      $sql$, p_filter, v_from, v_to, v_below, p_checkpoint_ns, p_limit);
   end if;
 
   loop
@@ -3288,13 +3295,15 @@ begin
     case
       when s.depth < max(s.depth) over () then null
       when s.in_cycle then 'cycle'
-      when s.parent_checkpoint_id is not null and not exists (
-        select
+      -- As a value, for "not exists" would be planned as a hash of the whole namespace.
+      when s.parent_checkpoint_id is not null and (
+        select true
         from @extschema@.checkpoints p
         where p.thread_id = p_thread_id
           and p.checkpoint_ns = p_checkpoint_ns
           and p.checkpoint_id = s.parent_checkpoint_id
-      ) then 'missing parent'
+        limit 1
+      ) is null then 'missing parent'
     end
   from shown s
   order by s.depth;
@@ -4078,7 +4087,8 @@ revoke all on function @extschema@.thread_tree(text, text) from public;
 
 -- Whether a checkpoint has writes of its own to a delta channel, so that the state of any child includes them. A channel is
 -- known to be a delta channel by the update counters in the metadata of the checkpoint or of a child, or by a snapshot:
--- an inline true with a stored value behind it.
+-- an inline true with a stored value behind it. Where the checkpoint itself does not tell, the namespace is read once, because
+-- no index finds children.
 -- Locks: none. Errors: none.
 create or replace function @extschema@.writes_delta_channel(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
 returns boolean
@@ -4088,35 +4098,46 @@ parallel safe
 security invoker
 set search_path = ''
 as $fn$
-  select exists (
+  with written as materialized (
+    select distinct w.channel
+    from @extschema@.checkpoint_writes w
+    where w.thread_id = p_thread_id
+      and w.checkpoint_ns = p_checkpoint_ns
+      and w.checkpoint_id = p_checkpoint_id
+      and w.idx >= 0
+  )
+  select exists (select from written) and exists (
     select
     from (
-      select distinct w.channel
-      from @extschema@.checkpoint_writes w
-      where w.thread_id = p_thread_id
-        and w.checkpoint_ns = p_checkpoint_ns
-        and w.checkpoint_id = p_checkpoint_id
-        and w.idx >= 0
-    ) w
-    cross join lateral (
+      -- In this order, so that children are looked for only where the checkpoint does not tell.
       select c.checkpoint, c.metadata
       from @extschema@.checkpoints c
       where c.thread_id = p_thread_id
         and c.checkpoint_ns = p_checkpoint_ns
-        and p_checkpoint_id in (c.checkpoint_id, c.parent_checkpoint_id)
+        and c.checkpoint_id = p_checkpoint_id
+      union all
+      select c.checkpoint, c.metadata
+      from @extschema@.checkpoints c
+      where c.thread_id = p_thread_id
+        and c.checkpoint_ns = p_checkpoint_ns
+        and c.parent_checkpoint_id = p_checkpoint_id
     ) c
-    where c.metadata -> 'counters_since_delta_snapshot' ? w.channel
-      or (
-        c.checkpoint -> 'channel_values' -> w.channel = 'true'
-        and exists (
-          select
+    -- "offset 0", for a join could look for the children of one channel after the other.
+    where exists (
+      select
+      from written w
+      where c.metadata -> 'counters_since_delta_snapshot' ? w.channel
+        or c.checkpoint -> 'channel_values' -> w.channel = 'true' and (
+          select true
           from @extschema@.checkpoint_blobs b
           where b.thread_id = p_thread_id
             and b.checkpoint_ns = p_checkpoint_ns
             and b.channel = w.channel
             and b.version = c.checkpoint -> 'channel_versions' ->> w.channel
+          limit 1
         )
-      )
+      offset 0
+    )
   )
 $fn$;
 
@@ -6229,6 +6250,8 @@ parallel safe
 security invoker
 rows 100
 set jit = off
+-- A bitmap reads all that a prefix has before the first row; before the first analyze it looks cheap.
+set enable_bitmapscan = off
 as $fn$
 declare
   v_wanted bigint := p_limit::bigint + p_offset;

@@ -104,8 +104,10 @@ func (s *Saver) Get(ctx context.Context, config checkpoint.Config) (*checkpoint.
 	return tuple, nil
 }
 
-// List reads checkpoints newest first, by list_checkpoints, in one query that ends when the caller breaks off. While it
-// runs it occupies a connection.
+// List reads checkpoints newest first, by list_checkpoints, and occupies a connection while it does. It reads them in pages of
+// about 2 MB (the first of 32 checkpoints), so that neither side keeps more, however many there are. Each page is a query of its
+// own that sees what is committed by then: checkpoints saved meanwhile have IDs above those still to come, and are not in the
+// list. A list by Filter over all threads is one query, of which Postgres keeps the result in temporary files.
 func (s *Saver) List(ctx context.Context, config checkpoint.Config,
 	options checkpoint.ListOptions,
 ) iter.Seq2[*checkpoint.Tuple, error] {
@@ -123,41 +125,16 @@ func (s *Saver) list(ctx context.Context, config checkpoint.Config, options chec
 	if err != nil {
 		return fmt.Errorf("pgsaver: list: filter: %w: %w", checkpoint.ErrInvalidArgument, err)
 	}
-	namespace := &config.Namespace
-	if options.AllNamespaces {
-		namespace = nil
-	}
-	var limit *int64
-	if options.Limit != 0 {
-		n := int64(options.Limit)
-		limit = &n
-	}
 	if err := s.ready(ctx, s.reader); err != nil {
 		return err
 	}
-	// A query that the caller breaks off is cancelled rather than read to its end.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	rows, err := s.reader.Query(ctx, s.sql.list, orNull(config.ThreadID), namespace, filter, orNull(options.Before), limit,
-		!options.WithoutState, orNull(config.CheckpointID))
-	if err != nil {
-		return wrapError("list", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		found, err := pgx.RowToStructByName[tupleRow](rows)
-		if err != nil {
-			return wrapError("list", err)
-		}
-		tuple, err := s.tuple(&found)
-		if err != nil {
-			return fmt.Errorf("pgsaver: list: %w", err)
-		}
-		if !yield(tuple, nil) {
-			return nil
+	listing := newListing(config, options, filter)
+	for more := true; more; {
+		if more, err = s.listPage(ctx, listing, yield); err != nil {
+			return err
 		}
 	}
-	return wrapError("list", rows.Err())
+	return nil
 }
 
 // Put saves a checkpoint and the values that changed with it, by put_checkpoint.

@@ -164,7 +164,7 @@ create function @extschema@.ancestors(p_thread_id text, p_checkpoint_ns text DEF
 returns TABLE(depth integer, checkpoint_id text, parent_checkpoint_id text, metadata jsonb, created_at timestamp with time zone, problem text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 f64d16b398ac2eddc41864aa7c2b0e74;
+as md5 04327de997270a33ddd915d520816aeb;
 comment on function @extschema@.ancestors(text, text, text, integer) is 'A checkpoint and its ancestors, nearest first; a cycle or a missing parent is reported on the last row.';
 
 create function @extschema@.channel_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
@@ -475,7 +475,7 @@ create function @extschema@.list_checkpoints(p_thread_id text DEFAULT NULL::text
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 e88eb6111e9c2a19b96a0f9b8e7046e4;
+as md5 5214571a263a3eae5adbb362a44d9ee6;
 comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is 'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
 
 create function @extschema@.list_threads(p_filter jsonb DEFAULT NULL::jsonb, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit bigint DEFAULT NULL::bigint)
@@ -927,6 +927,7 @@ create function @extschema@.store_list_namespaces(p_match_types text[] DEFAULT '
 returns TABLE(namespace text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
+set enable_bitmapscan=off
 as md5 f55b5e61905cee19d240c0685529a764;
 comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is 'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
 
@@ -1173,7 +1174,7 @@ create function @extschema@.writes_delta_channel(p_thread_id text, p_checkpoint_
 returns boolean
 language sql stable parallel safe security invoker cost 100
 set search_path = ""
-as md5 529dd3862c89276a129ff63bbc2fe2f2;
+as md5 90c0460fbb1bae4d7f12533e1cc4c482;
 comment on function @extschema@.writes_delta_channel(text, text, text) is 'Whether a checkpoint''s own writes go to a delta channel, so that they are part of every child''s state.';
 
 create function @extschema@.xxh3_128(p_bytes bytea)

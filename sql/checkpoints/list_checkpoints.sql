@@ -117,15 +117,22 @@ begin
       order by c.checkpoint_id || '' desc
       limit p_limit;
   else
-    open v_page for
-      select *
-      from @extschema@.checkpoints c
-      where c.metadata @> p_filter
-        and c.checkpoint_id || '' between v_from and v_to
-        and c.checkpoint_id || '' < v_below
-        and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id || '' desc
-      limit p_limit;
+    -- Planned at each call, with the filter in it: a cached plan cannot know whether to look for a few checkpoints by the index on
+    -- metadata, or to pass over the newest, which suits a filter that most of them match. Of a cursor's query the first tenth is
+    -- what is to come fast; of what is materialized, all.
+    open v_page for execute format($sql$
+      with page as materialized (
+        select *
+        from @extschema@.checkpoints c
+        where c.metadata @> %L
+          and c.checkpoint_id || '' between %L and %L
+          and c.checkpoint_id || '' < %L
+          and (%5$L is null or c.checkpoint_ns = %5$L)
+        order by c.checkpoint_id || '' desc
+        limit %6$L
+      )
+      select * from page p order by p.checkpoint_id desc
+      $sql$, p_filter, v_from, v_to, v_below, p_checkpoint_ns, p_limit);
   end if;
 
   loop

@@ -86,13 +86,15 @@ begin
     case
       when s.depth < max(s.depth) over () then null
       when s.in_cycle then 'cycle'
-      when s.parent_checkpoint_id is not null and not exists (
-        select
+      -- As a value, for "not exists" would be planned as a hash of the whole namespace.
+      when s.parent_checkpoint_id is not null and (
+        select true
         from @extschema@.checkpoints p
         where p.thread_id = p_thread_id
           and p.checkpoint_ns = p_checkpoint_ns
           and p.checkpoint_id = s.parent_checkpoint_id
-      ) then 'missing parent'
+        limit 1
+      ) is null then 'missing parent'
     end
   from shown s
   order by s.depth;

@@ -245,11 +245,28 @@ func (b *bench) openPeer(ctx context.Context, kind peerKind, payloadsPath string
 	if err := p.fill(ctx, b.options.Sizes.plainThreads()); err != nil {
 		return err
 	}
+	if err := b.fillPeerItems(ctx, p); err != nil {
+		return err
+	}
 	if err := b.fillPeer(ctx, watched.conn); err != nil {
 		return err
 	}
 	for _, mode := range kind.modes {
 		b.peerSides = append(b.peerSides, &peerSide{peer: p, mode: mode, watched: watched})
+	}
+	return nil
+}
+
+// fillPeerItems runs each operation of the store once, at which peers put the items and make the vector index. LangGraph's
+// own makes that concurrently, which would wait for ever for a connection that its pipeline mode left inside a transaction.
+func (b *bench) fillPeerItems(ctx context.Context, p *peer) error {
+	for _, c := range b.options.Sizes.cases() {
+		if !isStore(c.Operation) || !slices.Contains(p.said.Operations, c.Operation.Name) {
+			continue
+		}
+		if _, err := p.ask(ctx, request{Do: "run", Mode: p.kind.modes[0], Count: 1, operation: c.Operation}, answerTimeout); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pgweft/pgweft/bench/internal/measuring"
 	"github.com/pgweft/pgweft/migrations"
@@ -32,7 +33,8 @@ type bench struct {
 	goSides   []side
 	peers     []*peer
 	peerSides []side
-	filled    int // checkpoints that the databases of goSides have
+	filled    int   // checkpoints that the databases of goSides have
+	failed    error // what did not keep the rest from being measured
 }
 
 // selected are the cases to measure.
@@ -65,10 +67,12 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.openPeers(ctx); err != nil {
 		return err
 	}
+	var working []about
 	for _, s := range append(slices.Clone(b.goSides), b.peerSides...) {
-		b.results.Sides = append(b.results.Sides, s.about())
+		working = append(working, s.about())
 	}
-	b.sortSides()
+	// Those that could not start are there already, and come last.
+	b.results.Sides = append(working, b.results.Sides...)
 	if err := b.measure(ctx, b.options.Sizes.cases(), "on"); err != nil {
 		return err
 	}
@@ -79,20 +83,6 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	return b.measure(ctx, b.options.Sizes.asyncCases(), "off")
-}
-
-// sortSides puts the sides of this process first, and those that could not start among the peers.
-func (b *bench) sortSides() {
-	own := len(b.goSides)
-	var working, broken []about
-	for _, a := range b.results.Sides {
-		if a.Problem == "" {
-			working = append(working, a)
-		} else {
-			broken = append(broken, a)
-		}
-	}
-	b.results.Sides = append(append(slices.Clone(working[:own]), working[own:]...), broken...)
 }
 
 func (b *bench) newDatabase(ctx context.Context) (*server, error) {
@@ -186,13 +176,15 @@ func (b *bench) fillTo(ctx context.Context, size int) error {
 		return settleAll(ctx, b.ours, b.theirs)
 	}
 	b.progress.Stage("fill the databases up to %d checkpoints", size)
-	if err := fillBackground(ctx, b.ours.conn, migrations.DefaultSchema, b.filled, size); err != nil {
-		return err
-	}
-	if err := fillBackground(ctx, b.theirs.conn, "public", b.filled, size); err != nil {
-		return err
-	}
-	if err := fillFloorBackground(ctx, b.ours.conn, b.filled, size); err != nil {
+	group, filling := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := fillBackground(filling, b.ours.conn, migrations.DefaultSchema, b.filled, size); err != nil {
+			return err
+		}
+		return fillFloorBackground(filling, b.ours.conn, b.filled, size)
+	})
+	group.Go(func() error { return fillBackground(filling, b.theirs.conn, "public", b.filled, size) })
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	b.filled = size
@@ -290,9 +282,15 @@ func (b *bench) fillPeer(ctx context.Context, conn *pgx.Conn) error {
 	return settle(ctx, conn)
 }
 
+// warmUps are the calls of a connection that are not counted: plans of prepared statements settle at the sixth.
+const warmUps = 8
+
 // measure runs the cases that are wanted, with the sides that can do them.
 func (b *bench) measure(ctx context.Context, cases []*benchmarkCase, durability string) error {
-	m := &measurer{rounds: b.options.Rounds, roundTime: b.options.RoundTime, progress: b.progress}
+	m := &measurer{rounds: b.options.Rounds, roundTime: b.options.RoundTime, warmUps: warmUps, progress: b.progress}
+	if b.options.Quick {
+		m.warmUps = 1
+	}
 	for _, c := range cases {
 		if !b.options.wants(c) {
 			continue
@@ -348,9 +346,11 @@ func (b *bench) commitAsynchronously(ctx context.Context) error {
 	if err := b.openSides(ctx); err != nil {
 		return err
 	}
-	return b.restartPeers(ctx)
+	b.failed = b.restartPeers(ctx)
+	return ctx.Err()
 }
 
+// restartPeers goes on without those that end badly or do not start again.
 func (b *bench) restartPeers(ctx context.Context) error {
 	watched := map[*peer]*server{}
 	for _, s := range b.peerSides {
@@ -358,27 +358,23 @@ func (b *bench) restartPeers(ctx context.Context) error {
 	}
 	old := b.peers
 	b.peers, b.peerSides = nil, nil
-	var closing error
+	var failed []error
 	for _, p := range old {
-		closing = errors.Join(closing, p.close(ctx))
-	}
-	if closing != nil {
-		return closing
-	}
-	for _, p := range old {
+		failed = append(failed, p.close(ctx))
 		if watched[p] == nil {
 			continue // it could not fill its threads
 		}
 		again, err := startPeer(ctx, p.kind, b.options.peers, watched[p].url, filepath.Join(b.directory, "payloads.json"))
 		if err != nil {
-			return fmt.Errorf("start the peer %s again: %w", p.kind.name, err)
+			failed = append(failed, fmt.Errorf("start the peer %s again: %w", p.kind.name, err))
+			continue
 		}
 		b.peers = append(b.peers, again)
 		for _, mode := range p.kind.modes {
 			b.peerSides = append(b.peerSides, &peerSide{peer: again, mode: mode, watched: watched[p]})
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func (b *bench) close(ctx context.Context) error {

@@ -21,17 +21,16 @@ var (
 
 // The threads of the other payloads, and the delta threads.
 const (
-	hugeLength      = 3
-	deltaLength     = 1080
-	deltaSteps      = 20
-	retentionLength = 1000
+	hugeLength  = 3
+	deltaLength = 1080
+	deltaSteps  = 20
 )
 
-// longest is the length of the longest thread that is not longer than wanted.
-func (s sizes) longest(wanted int) int {
+// middle is the length of the longest thread of at most 1,000 checkpoints.
+func (s sizes) middle() int {
 	length := s.Lengths[0]
 	for _, l := range s.Lengths {
-		if l <= wanted {
+		if l <= 1000 {
 			length = l
 		}
 	}
@@ -50,7 +49,7 @@ func (s sizes) plainThreads() []thread {
 // ownThreads are those that only the sides in this process have.
 func (s sizes) ownThreads() []thread {
 	threads := []thread{deltaThread(deltaLength, deltaSteps), deltaThread(s.LongDelta+1, s.LongDelta)}
-	return append(threads, plainThread(smallBlobs, 10), plainThread(smallBlobs, s.longest(retentionLength)))
+	return append(threads, plainThread(smallBlobs, 10), plainThread(smallBlobs, s.middle()))
 }
 
 // The groups of cases, as --case names them and the report orders them.
@@ -72,7 +71,7 @@ func isStore(op operation) bool { return strings.HasPrefix(op.Name, "store_") }
 
 // databaseCases are measured at each size of the database.
 func (s sizes) databaseCases() []*benchmarkCase {
-	length := s.longest(1000)
+	length := s.middle()
 	return []*benchmarkCase{
 		{Group: groupDatabase, goOnly: true, Operation: operation{Name: put, Payload: small, Connections: 1}},
 		{Group: groupDatabase, goOnly: true, Operation: operation{
@@ -100,7 +99,7 @@ func (s sizes) cases() []*benchmarkCase {
 	read := func(name, payload string, length, connections, limit int) operation {
 		return operation{Name: name, Payload: payload, Thread: threadName(payload, length), Checkpoints: length, Connections: connections, Limit: limit}
 	}
-	middle := s.longest(1000)
+	middle := s.middle()
 	for _, length := range s.Lengths {
 		add(groupGet, benchmarkCase{allModes: length == middle}, read(get, small, length, 1, 0))
 	}
@@ -120,11 +119,10 @@ func (s sizes) cases() []*benchmarkCase {
 		add(groupDelta, benchmarkCase{goOnly: true},
 			operation{Name: deltaHistory, Payload: small, Thread: d.name, Checkpoints: d.checkpoints, Connections: 1, Limit: d.steps})
 	}
-	retained := s.longest(retentionLength)
 	add(groupLineage, benchmarkCase{goOnly: true}, read(fork, small, s.Lengths[0], 1, 0))
 	add(groupLineage, benchmarkCase{goOnly: true}, read(fork, small, s.Lengths[len(s.Lengths)-1], 1, 0))
-	add(groupLineage, benchmarkCase{goOnly: true, count: 2}, read(copyThread, smallBlobs, retained, 1, 0))
-	add(groupLineage, benchmarkCase{goOnly: true, count: 2}, read(prune, smallBlobs, retained, 1, 0))
+	add(groupLineage, benchmarkCase{goOnly: true, count: 2}, read(copyThread, smallBlobs, middle, 1, 0))
+	add(groupLineage, benchmarkCase{goOnly: true, count: 2}, read(prune, smallBlobs, middle, 1, 0))
 	add(groupLineage, benchmarkCase{goOnly: true, count: 1}, read(sweep, smallBlobs, 10, 1, 0))
 	item := operation{Payload: small, Thread: storeThread, Checkpoints: s.Items, Connections: 1, Limit: searchLimit, Writes: 20}
 	for _, name := range []string{storePut, storeGet, storeSearch, storeBatch} {

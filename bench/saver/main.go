@@ -23,6 +23,7 @@ import (
 
 // options are the sizes of a run and where its results go.
 type options struct {
+	Quick     bool          `json:"quick,omitempty"`
 	Seed      uint64        `json:"seed"`
 	Rounds    int           `json:"rounds"`
 	RoundTime time.Duration `json:"round_nanoseconds"`
@@ -47,12 +48,11 @@ func main() {
 
 func parseOptions(args []string, out io.Writer) (options, error) {
 	opts := options{Sizes: fullSizes}
-	var quick bool
 	flags := flag.NewFlagSet("bench/saver", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.BoolVar(&quick, "quick", false, "a smoke test: two short rounds on short threads and a small database; it compares nothing")
+	flags.BoolVar(&opts.Quick, "quick", false, "a smoke test: one short round on short threads and a small database: its figures say nothing")
 	flags.Uint64Var(&opts.Seed, "seed", 7, "seed of the payloads")
-	flags.IntVar(&opts.Rounds, "rounds", 0, "rounds of each side in each case (5; 2 with --quick)")
+	flags.IntVar(&opts.Rounds, "rounds", 0, "rounds of each side in each case (5; 1 with --quick)")
 	flags.DurationVar(&opts.RoundTime, "round-time", 0, "about how long a round takes (250ms; 10ms with --quick)")
 	flags.StringVar(&opts.only, "case", "", "measure only the cases with this in their name or group: put, get, list, delta, store, ...")
 	flags.StringVar(&opts.peers, "peers", "bench/peers", "the directory of the peers")
@@ -65,8 +65,8 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 		return options{}, fmt.Errorf("unexpected argument %q: there are only flags, see --help", flags.Arg(0))
 	}
 	defaultRounds, defaultTime := 5, 250*time.Millisecond
-	if quick {
-		opts.Sizes, defaultRounds, defaultTime = quickSizes, 2, 10*time.Millisecond
+	if opts.Quick {
+		opts.Sizes, defaultRounds, defaultTime = quickSizes, 1, 10*time.Millisecond
 	}
 	if opts.Rounds == 0 {
 		opts.Rounds = defaultRounds
@@ -77,7 +77,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	if opts.Rounds < 0 || opts.RoundTime < 0 {
 		return options{}, errors.New("--rounds and --round-time must be more than 0")
 	}
-	if opts.out != "" && (quick || opts.only != "") {
+	if opts.out != "" && (opts.Quick || opts.only != "") {
 		return options{}, errors.New("--out keeps the results of complete runs: leave out --quick and --case")
 	}
 	if len(opts.selected()) == 0 {
@@ -107,17 +107,12 @@ func run(ctx context.Context, args []string, out io.Writer, p *measuring.Progres
 	}()
 	b := &bench{options: opts, payloads: all, postgres: postgres, progress: p}
 	err = b.run(ctx)
-	if closeErr := b.close(ctx); closeErr != nil {
-		err = errors.Join(err, closeErr)
-	}
+	closeErr := errors.Join(b.failed, b.close(ctx))
 	if err != nil {
-		return err
+		return errors.Join(err, closeErr)
 	}
 	p.Done()
-	if err := b.results.write(out, opts.out); err != nil {
-		return err
-	}
-	return b.results.check(opts.withoutPeers)
+	return errors.Join(b.results.write(out, opts.out), b.results.check(opts.withoutPeers), closeErr)
 }
 
 // startPostgres keeps what happens now and then out of the measurement: checkpoints and autovacuum. A server of DATABASE_URL

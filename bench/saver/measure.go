@@ -52,6 +52,7 @@ type result struct {
 type measurer struct {
 	rounds    int
 	roundTime time.Duration
+	warmUps   int
 	progress  *measuring.Progress
 }
 
@@ -78,7 +79,7 @@ func (m *measurer) measure(ctx context.Context, c *benchmarkCase, sides []side) 
 	var runs []*sideRun
 	for _, s := range sides {
 		run := &sideRun{side: s, result: result{Side: s.name()}}
-		if err := run.begin(ctx, c, m.roundTime); err != nil {
+		if err := run.begin(ctx, c, m); err != nil {
 			if err := run.failed(ctx, err); err != nil {
 				return err
 			}
@@ -114,14 +115,11 @@ func (r *sideRun) failed(ctx context.Context, err error) error {
 	return nil
 }
 
-// warmUps are the calls of a connection that are not counted: plans of prepared statements settle at the sixth.
-const warmUps = 8
-
 // begin warms up and finds out how many operations a round has.
-func (r *sideRun) begin(ctx context.Context, c *benchmarkCase, roundTime time.Duration) error {
+func (r *sideRun) begin(ctx context.Context, c *benchmarkCase, m *measurer) error {
 	op := c.Operation
 	r.count = c.count
-	warm := warmUps * op.Connections
+	warm := m.warmUps * op.Connections
 	if r.count > 0 {
 		warm = min(warm, r.count)
 	} else {
@@ -130,7 +128,7 @@ func (r *sideRun) begin(ctx context.Context, c *benchmarkCase, roundTime time.Du
 			return err
 		}
 		// What takes long needs no settled plans.
-		warm = min(warm, max(op.Connections, int(roundTime/slices.Max(trial.latencies))*op.Connections))
+		warm = min(warm, max(op.Connections, int(m.roundTime/slices.Max(trial.latencies))*op.Connections))
 	}
 	trial, err := r.call(ctx, op, warm)
 	if err != nil {
@@ -139,7 +137,7 @@ func (r *sideRun) begin(ctx context.Context, c *benchmarkCase, roundTime time.Du
 	if r.count == 0 {
 		slices.Sort(trial.latencies)
 		median := trial.latencies[len(trial.latencies)/2]
-		r.count = op.Connections * min(maxOperations/op.Connections, max(2, int(roundTime/max(median, 1))))
+		r.count = op.Connections * min(maxOperations/op.Connections, max(2, int(m.roundTime/max(median, 1))))
 	}
 	return r.allocate(ctx, c)
 }

@@ -136,6 +136,7 @@ func (p *peer) ask(ctx context.Context, r request, timeout time.Duration) (answe
 	case <-ctx.Done():
 		return answer{}, ctx.Err()
 	case <-timer.C:
+		p.cancel() // what it answers later would be taken for the answer to something else
 		return answer{}, fmt.Errorf("%s: no answer within %s%s", r.Do, timeout, p.stderr.said())
 	case said, ok := <-p.answers:
 		if !ok {
@@ -172,7 +173,7 @@ func (p *peer) close(ctx context.Context) error {
 	_ = p.in.Close()
 	timer := time.AfterFunc(5*time.Second, p.cancel)
 	defer timer.Stop()
-	for range p.answers { //nolint:revive // the process has to be able to say what it wants to
+	for range p.answers { // so that the process can say what it wants to
 	}
 	err := p.command.Wait()
 	if ctx.Err() != nil {

@@ -40,6 +40,7 @@ func fakePeer(behaviour string) {
 		case behaviour == "dies":
 			fmt.Fprintln(os.Stderr, "cannot connect to", r.Database)
 			os.Exit(3)
+		case behaviour == "silent" && r.Do != "hello":
 		case behaviour == "babbles":
 			fmt.Println("hello there")
 		case r.Do == "hello":
@@ -117,7 +118,7 @@ func TestAPeerThatDoesTooLittleIsNoResult(t *testing.T) {
 
 func TestAPeerEndsWithTheRun(t *testing.T) {
 	t.Parallel()
-	p, err := startFake(t, "works")
+	p, err := startFake(t, "silent")
 	require.NoError(t, err)
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -125,6 +126,18 @@ func TestAPeerEndsWithTheRun(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	p.cancel()
 	require.NoError(t, p.close(interrupted))
+}
+
+func TestAPeerThatDoesNotAnswerIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	p, err := startFake(t, "silent")
+	require.NoError(t, err)
+	_, err = p.ask(t.Context(), request{Do: "fill"}, time.Millisecond)
+	require.ErrorContains(t, err, "no answer within 1ms")
+	_, err = p.ask(t.Context(), request{Do: "fill"}, time.Minute)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "no answer within")
+	require.Error(t, p.close(t.Context()), "it was killed")
 }
 
 func TestAPeerThatFailsIsOutOfTheCaseAndOthersAreAnError(t *testing.T) {

@@ -85,15 +85,6 @@ func (r *results) write(out io.Writer, directory string) error {
 	return err
 }
 
-func (r *results) title(side string) string {
-	for _, a := range r.Sides {
-		if a.Side == side {
-			return a.Title
-		}
-	}
-	return side
-}
-
 func (r *results) markdown(charts []chart) string {
 	var text strings.Builder
 	w := bufio.NewWriter(&text)
@@ -132,6 +123,9 @@ PostgreSQL %s, pgvector %s, %s; %s, %d cores%s; `, r.Options.Rounds, m.Postgres,
 }
 
 func (r *results) writeTargets(w *bufio.Writer) {
+	if r.Options.Quick {
+		fmt.Fprint(w, "\n**This was a smoke test (--quick): its figures are too few to judge by.**\n")
+	}
 	fmt.Fprint(w, "\n## Targets\n\n| | wanted | measured | |\n|---|---|---:|---|\n")
 	for _, t := range r.Targets {
 		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", t.Name, t.Wanted, oneLine(t.Got), t.Met)
@@ -228,7 +222,8 @@ func (r *results) charts() []chart {
 		}, found, func(c *benchmarkCase) float64 { return float64(c.Database) }, clientTime))
 	}
 	for _, what := range []struct{ file, title, name, payload string }{
-		{"put-by-connections.svg", "Put of 4 x 200 B", put, small}, {"put-20k-by-connections.svg", "Put of 20 KB", put, twentyKB},
+		{"put-by-connections.svg", "Put of 4 x 200 B", put, small},
+		{"put-20k-by-connections.svg", "Put of 20 KB", put, twentyKB},
 		{"get-20k-by-connections.svg", "Get of 20 KB", get, twentyKB},
 	} {
 		found := r.where(func(c *benchmarkCase) bool {

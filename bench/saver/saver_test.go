@@ -137,7 +137,8 @@ func TestWhatPeersHaveToSayIsKnown(t *testing.T) {
 	require.Equal(t, "3:channels=4;bytes=800", p.expectedSample(operation{Name: list, Payload: small, Checkpoints: 3, Limit: 10}))
 	require.Equal(t, "writes=50;bytes=10000", p.expectedSample(operation{Name: putWrites, Payload: small, Writes: 50}))
 	last := p.of(twentyKB, 0).described["messages"].([]describedMessage)
-	require.Equal(t, sampleOf(map[string]any{"messages": asMessages(last)}), p.expectedSample(operation{Name: put, Payload: twentyKB}))
+	wanted := sampleOf(map[string]any{"messages": asMessages(last)})
+	require.Equal(t, wanted, p.expectedSample(operation{Name: put, Payload: twentyKB}))
 	require.Regexp(t, `^messages=[1-9]\d+;last=[1-9]\d+$`, p.expectedSample(operation{Name: get, Payload: oneMB}))
 }
 

@@ -43,23 +43,23 @@ const (
 )
 
 var bounds = []bound{
-	{"put, 4 x 200 B inline, against the floor", true, 0.5, "of its throughput", quotient(throughput, selectCase(put, small, 1), pgweftName, floorName)},
-	{"put, 4 x 200 B in rows, against the floor", true, 0.5, "of its throughput", quotient(throughput, selectCase(put, smallBlobs, 1), pgweftName, floorName)},
-	{"put, 20 KB, against the floor", true, 0.7, "of its throughput", quotient(throughput, selectCase(put, twentyKB, 1), pgweftName, floorName)},
-	{"put, 1 MB, against the floor", true, 0.85, "of its throughput", quotient(throughput, selectCase(put, oneMB, 1), pgweftName, floorName)},
+	{"put, 4 x 200 B inline, against the floor", true, 0.5, "of its throughput", quotient(throughput, selectCase(put, small), floorName)},
+	{"put, 4 x 200 B in rows, against the floor", true, 0.5, "of its throughput", quotient(throughput, selectCase(put, smallBlobs), floorName)},
+	{"put, 20 KB, against the floor", true, 0.7, "of its throughput", quotient(throughput, selectCase(put, twentyKB), floorName)},
+	{"put, 1 MB, against the floor", true, 0.85, "of its throughput", quotient(throughput, selectCase(put, oneMB), floorName)},
 	{"get latest, 4 x 200 B, dearest thread length, against the floor", false, 5, "times its server CPU", dearest(get)},
 	{"get latest, 4 x 200 B, dearest against cheapest thread length", false, flatness, "times the server CPU", spreadOf(get)},
 	{"list of 10, slowest thread length", false, 0.5, "ms (p50)", slowestList},
-	{"delta history of 20 steps in 1,080, against range scans", false, 4, "times their time", quotient(clientTime, selectHistory(deltaSteps), pgweftName, floorName)},
-	{"delta history of 10,000 steps, against range scans", false, 3, "times their time", quotient(clientTime, selectHistory(fullSizes.LongDelta), pgweftName, floorName)},
-	{"put, 4 x 200 B, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(put, small, 1), pgweftName, "python-sync")},
-	{"put, 20 KB, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(put, twentyKB, 1), pgweftName, "python-sync")},
-	{"get, 4 x 200 B, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(get, small, 1), pgweftName, "python-sync")},
-	{"get, 20 KB, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(get, twentyKB, 1), pgweftName, "python-sync")},
-	{"put, 4 x 200 B, against the official JavaScript", true, 3, "times its throughput", quotient(throughput, selectCase(put, small, 1), pgweftName, "js")},
-	{"get, 4 x 200 B, against the official JavaScript", true, 3, "times its throughput", quotient(throughput, selectCase(get, small, 1), pgweftName, "js")},
-	{"get, 20 KB, against the official JavaScript", true, 10, "times its throughput", quotient(throughput, selectCase(get, twentyKB, 1), pgweftName, "js")},
-	{"put_writes of 50, against LangGraph's statements", true, 1.7, "times their throughput", quotient(throughput, selectWrites(50), pgweftName, langGraphName)},
+	{"delta history of 20 steps in 1,080, against range scans", false, 4, "times their time", quotient(clientTime, selectHistory(deltaSteps), floorName)},
+	{"delta history of 10,000 steps, against range scans", false, 3, "times their time", quotient(clientTime, selectHistory(fullSizes.LongDelta), floorName)},
+	{"put, 4 x 200 B, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(put, small), "python-sync")},
+	{"put, 20 KB, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(put, twentyKB), "python-sync")},
+	{"get, 4 x 200 B, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(get, small), "python-sync")},
+	{"get, 20 KB, against the official Python", true, 10, "times its throughput", quotient(throughput, selectCase(get, twentyKB), "python-sync")},
+	{"put, 4 x 200 B, against the official JavaScript", true, 3, "times its throughput", quotient(throughput, selectCase(put, small), "js")},
+	{"get, 4 x 200 B, against the official JavaScript", true, 3, "times its throughput", quotient(throughput, selectCase(get, small), "js")},
+	{"get, 20 KB, against the official JavaScript", true, 10, "times its throughput", quotient(throughput, selectCase(get, twentyKB), "js")},
+	{"put_writes of 50, against LangGraph's statements", true, 1.7, "times their throughput", quotient(throughput, selectWrites(50), langGraphName)},
 }
 
 func (b bound) check(r *results) target {
@@ -79,13 +79,13 @@ func (b bound) check(r *results) target {
 	return t
 }
 
-// selectCase picks the case with synchronous_commit on and, where there are several lengths, the one of 1,000 checkpoints or
+// selectCase picks the case of one connection with synchronous_commit on and, where there are several lengths, the one of 1,000 checkpoints or
 // the longest below.
-func selectCase(name, payload string, connections int) func(r *results) []*benchmarkCase {
+func selectCase(name, payload string) func(r *results) []*benchmarkCase {
 	return func(r *results) []*benchmarkCase {
 		found := r.where(func(c *benchmarkCase) bool {
 			op := c.Operation
-			return c.Group != groupDatabase && c.Durability == "on" && op.Name == name && op.Payload == payload && op.Connections == connections &&
+			return c.Group != groupDatabase && c.Durability == "on" && op.Name == name && op.Payload == payload && op.Connections == 1 &&
 				op.Checkpoints <= 1000
 		})
 		slices.SortStableFunc(found, func(a, b *benchmarkCase) int { return b.Operation.Checkpoints - a.Operation.Checkpoints })
@@ -158,19 +158,20 @@ func (c *benchmarkCase) figure(what, side string) (float64, error) {
 	return res.figure(what)
 }
 
-// quotient is one side's figure divided by another's, in the first case that is found.
-func quotient(what string, find func(r *results) []*benchmarkCase, side, against string) func(r *results) (float64, error) {
+// quotient is pgweft's figure divided by another side's, in the first case that is found.
+func quotient(what string, find func(r *results) []*benchmarkCase, against string) func(r *results) (float64, error) {
 	return func(r *results) (float64, error) {
 		found := find(r)
 		if len(found) == 0 {
 			return 0, fmt.Errorf("no such case was measured")
 		}
-		return found[0].ratio(what, side, against)
+		return found[0].ratio(what, against)
 	}
 }
 
-func (c *benchmarkCase) ratio(what, side, against string) (float64, error) {
-	ours, err := c.figure(what, side)
+// ratio is pgweft's figure divided by another side's.
+func (c *benchmarkCase) ratio(what, against string) (float64, error) {
+	ours, err := c.figure(what, pgweftName)
 	if err != nil {
 		return 0, err
 	}
@@ -199,7 +200,7 @@ func dearest(name string) func(r *results) (float64, error) {
 			return 0, errTooFew
 		}
 		for _, c := range found {
-			ratio, err := c.ratio(serverTime, pgweftName, floorName)
+			ratio, err := c.ratio(serverTime, floorName)
 			if err != nil {
 				return 0, err
 			}

@@ -75,7 +75,11 @@ interop-psql: postgres ## Run the conversation of the example by psql alone.
 	interop/psql/interop.sh
 
 .PHONY: bench
-bench: postgres ## Measure put and get beside one plain row of the same bytes, delta history, pruning, decoding; BENCH names one.
+bench: postgres ## Measure the saver and the store beside a floor and what people use today, into docs/ (10 minutes); BENCH names cases, ARGS=--quick is a smoke test, and neither writes anything.
+	go run ./bench/saver $(if $(BENCH),--case "$(BENCH)") $(or $(ARGS),$(if $(BENCH),,--out docs))
+
+.PHONY: bench-go
+bench-go: postgres ## Run the benchmarks of go test: delta history, pruning, guards, tenants, decoding; BENCH names one.
 	go test ./pgsaver ./sql -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
 
 .PHONY: bench-store

@@ -11,10 +11,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // loadSearch fills the tables of both sides with the same rows in the same order, then builds the same index on both.
-func loadSearch(ctx context.Context, ours, theirs *side, d *dataset, p *progress) error {
+func loadSearch(ctx context.Context, ours, theirs *side, d *dataset, p *measuring.Progress) error {
 	if _, err := ours.conn.Exec(ctx, "select "+ours.table("enable_vector_index")+"($1)", d.dims); err != nil {
 		return fmt.Errorf("enable vector search: %w", err)
 	}
@@ -28,7 +30,7 @@ func loadSearch(ctx context.Context, ours, theirs *side, d *dataset, p *progress
 	if err := copyVectors(ctx, ours, d, p); err != nil {
 		return err
 	}
-	p.stage("copy the rows to LangGraph's tables")
+	p.Stage("copy the rows to LangGraph's tables")
 	if err := makeLangGraphTables(ctx, theirs); err != nil {
 		return err
 	}
@@ -102,12 +104,12 @@ func dropVectorIndex(ctx context.Context, s *side) (string, error) {
 	return definition, err
 }
 
-func copyItems(ctx context.Context, s *side, d *dataset, p *progress) error {
-	p.stage("load items")
+func copyItems(ctx context.Context, s *side, d *dataset, p *measuring.Progress) error {
+	p.Stage("load items")
 	start := time.Now().UTC().Truncate(time.Second).Add(-time.Duration(d.items) * time.Second)
 	_, err := s.conn.CopyFrom(ctx, pgx.Identifier{s.schema, "store"}, []string{"prefix", "key", "value", "created_at", "updated_at"},
 		pgx.CopyFromSlice(d.items, func(i int) ([]any, error) {
-			p.step(i, d.items)
+			p.Step(i, d.items)
 			item := d.shuffled[i]
 			at := start.Add(time.Duration(i) * time.Second)
 			return []any{d.prefix(item), d.key(item), d.value(item), at, at}, nil
@@ -115,8 +117,8 @@ func copyItems(ctx context.Context, s *side, d *dataset, p *progress) error {
 	return err
 }
 
-func copyVectors(ctx context.Context, s *side, d *dataset, p *progress) error {
-	p.stage("load vectors")
+func copyVectors(ctx context.Context, s *side, d *dataset, p *measuring.Progress) error {
+	p.Stage("load vectors")
 	var oid uint32
 	if err := s.conn.QueryRow(ctx, "select 'vector'::regtype::oid").Scan(&oid); err != nil {
 		return err
@@ -125,7 +127,7 @@ func copyVectors(ctx context.Context, s *side, d *dataset, p *progress) error {
 	s.conn.TypeMap().RegisterType(&pgtype.Type{Name: "vector", OID: oid, Codec: pgtype.ByteaCodec{}})
 	_, err := s.conn.CopyFrom(ctx, pgx.Identifier{s.schema, "store_vectors"}, []string{"prefix", "key", "field_name", "embedding"},
 		pgx.CopyFromSlice(d.items, func(i int) ([]any, error) {
-			p.step(i, d.items)
+			p.Step(i, d.items)
 			item := d.shuffled[i]
 			return []any{d.prefix(item), d.key(item), "$", binaryVector(d.vector(item))}, nil
 		}))
@@ -184,8 +186,8 @@ func copyRows(ctx context.Context, from, to *side, table, columns string) error 
 }
 
 // buildIndexes builds both at a time, each by one process: more would need shared memory that containers lack.
-func buildIndexes(ctx context.Context, ours, theirs *side, definition string, items int, p *progress) error {
-	p.stage("build both vector indexes, items indexed")
+func buildIndexes(ctx context.Context, ours, theirs *side, definition string, items int, p *measuring.Progress) error {
+	p.Stage("build both vector indexes, items indexed")
 	theirDefinition := "create index store_vectors_embedding_idx on " + theirs.table("store_vectors") +
 		" using hnsw (embedding vector_cosine_ops)"
 	watcher, err := pgx.ConnectConfig(ctx, ours.conn.Config())
@@ -223,7 +225,7 @@ func buildIndex(ctx context.Context, s *side, definition string) error {
 }
 
 // watchIndexes tells how far building the indexes is, until ctx ends.
-func watchIndexes(ctx context.Context, conn *pgx.Conn, of int, p *progress) {
+func watchIndexes(ctx context.Context, conn *pgx.Conn, of int, p *measuring.Progress) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -236,6 +238,6 @@ func watchIndexes(ctx context.Context, conn *pgx.Conn, of int, p *progress) {
 		if err := conn.QueryRow(ctx, "select coalesce(sum(tuples_done), 0)::int from pg_stat_progress_create_index").Scan(&done); err != nil {
 			return
 		}
-		p.step(done, of)
+		p.Step(done, of)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 	"github.com/pgweft/pgweft/testcontainers"
 )
 
@@ -40,7 +41,7 @@ type options struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
-	err := run(ctx, os.Args[1:], os.Stdout, newProgress(os.Stderr))
+	err := run(ctx, os.Args[1:], os.Stdout, measuring.NewProgress(os.Stderr))
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(os.Stderr, "bench/store: %v\n", err)
@@ -48,14 +49,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer, p *progress) (err error) {
+func run(ctx context.Context, args []string, out io.Writer, p *measuring.Progress) (err error) {
 	opts, err := parseOptions(args, out)
 	if err != nil {
 		return err
 	}
 	newDatabase := func(context.Context) (string, error) { return opts.database, nil }
 	if opts.database == "" {
-		p.stage("start Postgres")
+		p.Stage("start Postgres")
 		postgres, err := startPostgres(ctx)
 		if err != nil {
 			return err
@@ -86,7 +87,7 @@ func run(ctx context.Context, args []string, out io.Writer, p *progress) (err er
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
-	p.done()
+	p.Done()
 	if err := results.write(out, opts.jsonPath, opts.markdownPath); err != nil {
 		return err
 	}
@@ -96,12 +97,12 @@ func run(ctx context.Context, args []string, out io.Writer, p *progress) (err er
 // part is a half of the benchmark, with a database of its own.
 type part struct {
 	name    string
-	measure func(context.Context, *results, *side, *side, *progress) error
+	measure func(context.Context, *results, *side, *side, *measuring.Progress) error
 }
 
 var parts = []part{{"search", measureSearch}, {"namespaces", measureNamespaces}}
 
-func (r *results) measure(ctx context.Context, databaseURL string, part part, p *progress) error {
+func (r *results) measure(ctx context.Context, databaseURL string, part part, p *measuring.Progress) error {
 	ours, err := newPgweft(ctx, databaseURL)
 	if err != nil {
 		return err

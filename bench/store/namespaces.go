@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // The items of this part: users of a tenant have itemsOfUser items each, in as many kinds of memory as userKinds names.
@@ -87,7 +89,7 @@ type readStats struct {
 	Buffers int64   `json:"shared_buffers"` // pages hit or read by one call, with its plan made before
 }
 
-func measureNamespaces(ctx context.Context, r *results, ours, theirs *side, p *progress) error {
+func measureNamespaces(ctx context.Context, r *results, ours, theirs *side, p *measuring.Progress) error {
 	items := r.Options.NamespaceItems
 	what := fmt.Sprintf("%d items in namespaces", items)
 	if err := once(ctx, ours, what, func() error { return loadNamespaces(ctx, ours, theirs, items, p) }); err != nil {
@@ -97,14 +99,14 @@ func measureNamespaces(ctx context.Context, r *results, ours, theirs *side, p *p
 		return err
 	}
 	for _, c := range listCases {
-		p.stage("%s", c.Name)
+		p.Stage("%s", c.Name)
 		call := func(s *side) (string, []any) { return s.list(c) }
 		if err := r.measureNamespaceCase(ctx, ours, theirs, c.Name, call); err != nil {
 			return err
 		}
 	}
 	for _, c := range scanCases {
-		p.stage("%s", c.Name)
+		p.Stage("%s", c.Name)
 		call := func(s *side) (string, []any) { return s.search(query{prefix: c.Prefix}, limit) }
 		if err := r.measureNamespaceCase(ctx, ours, theirs, c.Name, call); err != nil {
 			return err
@@ -113,12 +115,12 @@ func measureNamespaces(ctx context.Context, r *results, ours, theirs *side, p *p
 	return nil
 }
 
-func loadNamespaces(ctx context.Context, ours, theirs *side, items int, p *progress) error {
-	p.stage("load %d items in namespaces", items)
+func loadNamespaces(ctx context.Context, ours, theirs *side, items int, p *measuring.Progress) error {
+	p.Stage("load %d items in namespaces", items)
 	start := time.Now().UTC().Truncate(time.Second).Add(-time.Duration(items) * time.Second)
 	_, err := ours.conn.CopyFrom(ctx, pgx.Identifier{ours.schema, "store"}, []string{"prefix", "key", "value", "created_at", "updated_at"},
 		pgx.CopyFromSlice(items, func(i int) ([]any, error) {
-			p.step(i, items)
+			p.Step(i, items)
 			at := start.Add(time.Duration(i) * time.Second)
 			// Every user in turn, as they would write.
 			user := i / tenants % (items / tenants / itemsOfUser)
@@ -170,7 +172,7 @@ func (r *results) measureNamespaceCase(ctx context.Context, ours, theirs *side, 
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", name, sides[k].name, err)
 		}
-		*stats = readStats{P50: percentile(times[k], 50), P95: percentile(times[k], 95), Buffers: buffers}
+		*stats = readStats{P50: measuring.Percentile(times[k], 50), P95: measuring.Percentile(times[k], 95), Buffers: buffers}
 	}
 	r.Namespaces = append(r.Namespaces, c)
 	return nil

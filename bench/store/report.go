@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // recallTarget is the recall that our side has to reach in every cell.
@@ -39,7 +41,7 @@ type machine struct {
 
 func describe(ctx context.Context, conn *pgx.Conn) (machine, error) {
 	m := machine{
-		CPU: cpuModel(), Cores: runtime.NumCPU(), Load: loadAverage(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		CPU: measuring.CPUModel(), Cores: runtime.NumCPU(), Load: measuring.LoadAverage(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		Settings: map[string]string{},
 	}
 	err := conn.QueryRow(ctx, `select current_setting('server_version'),
@@ -55,28 +57,6 @@ func describe(ctx context.Context, conn *pgx.Conn) (machine, error) {
 		m.Settings[name] = value
 	}
 	return m, nil
-}
-
-func cpuModel() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
-}
-
-// loadAverage tells whether others were using the machine; empty where the system does not say.
-func loadAverage() string {
-	load, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	return strings.Join(strings.Fields(string(load))[:3], " ")
 }
 
 // check is what has to hold on a machine however busy.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // limit is how many rows a search asks for.
@@ -51,9 +53,9 @@ func (c cell) String() string {
 	return text + " " + c.met()
 }
 
-func measureSearch(ctx context.Context, r *results, ours, theirs *side, p *progress) error {
+func measureSearch(ctx context.Context, r *results, ours, theirs *side, p *measuring.Progress) error {
 	opts := r.Options
-	p.stage("make %d vectors", opts.Items)
+	p.Stage("make %d vectors", opts.Items)
 	d := newDataset(opts.Seed, opts.Items, opts.Dims)
 	what := fmt.Sprintf("%d items of %d dimensions, seed %d", opts.Items, opts.Dims, opts.Seed)
 	if err := once(ctx, ours, what, func() error { return loadSearch(ctx, ours, theirs, d, p) }); err != nil {
@@ -63,26 +65,26 @@ func measureSearch(ctx context.Context, r *results, ours, theirs *side, p *progr
 	for _, l := range levels {
 		for _, kind := range filterKinds {
 			stream++
-			p.stage("search: namespace %s, filter %s", l.Name, kind)
+			p.Stage("search: namespace %s, filter %s", l.Name, kind)
 			rng := rand.New(rand.NewPCG(opts.Seed, stream)) //nolint:gosec // the same queries for the same seed are the point
 			c, err := measureCell(ctx, ours, theirs, d, l, kind, opts.Queries, rng, p)
 			if err != nil {
 				return fmt.Errorf("namespace %s, filter %s: %w", l.Name, kind, err)
 			}
 			r.Search = append(r.Search, c)
-			p.note(c.String())
+			p.Note(c.String())
 		}
 	}
 	return nil
 }
 
 // measureCell sends the same queries to both sides in turns, whoever was first being second next.
-func measureCell(ctx context.Context, ours, theirs *side, d *dataset, l level, kind filterKind, queries int, rng *rand.Rand, p *progress,
+func measureCell(ctx context.Context, ours, theirs *side, d *dataset, l level, kind filterKind, queries int, rng *rand.Rand, p *measuring.Progress,
 ) (cell, error) {
 	c := cell{Namespace: l.Name, Filter: kind}
 	runs := []*cellRun{{side: ours}, {side: theirs}}
 	for i := range warmUps + queries {
-		p.step(i, warmUps+queries)
+		p.Step(i, warmUps+queries)
 		q := d.query(rng, l, kind, i)
 		if i == warmUps {
 			for _, run := range runs {
@@ -188,7 +190,7 @@ func (r *cellRun) end(ctx context.Context) (searchStats, error) {
 	n := float64(len(r.times))
 	s := searchStats{
 		Worst: slices.Min(r.recalls), Rows: float64(r.rows) / n, Complete: float64(r.complete) / n,
-		P50: percentile(r.times, 50), P95: percentile(r.times, 95),
+		P50: measuring.Percentile(r.times, 50), P95: measuring.Percentile(r.times, 95),
 		CPU: float64((cpu - r.cpu).Microseconds()) / 1000 / n, Indexed: float64(scans-r.scans) / n,
 	}
 	for _, recall := range r.recalls {
@@ -225,11 +227,4 @@ func (s *side) serverCPU(ctx context.Context) (time.Duration, error) {
 	onCPU, _, _ := strings.Cut(*schedstat, " ")
 	nanoseconds, err := strconv.ParseInt(onCPU, 10, 64)
 	return time.Duration(nanoseconds), err
-}
-
-// percentile is the nearest rank, in milliseconds.
-func percentile(times []time.Duration, percent int) float64 {
-	sorted := slices.Sorted(slices.Values(times))
-	rank := (len(sorted)*percent + 99) / 100
-	return float64(sorted[max(rank, 1)-1].Microseconds()) / 1000
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -143,10 +145,10 @@ func TestPercentilesAreOfTheNearestRank(t *testing.T) {
 	for i := 20; i > 0; i-- {
 		times = append(times, time.Duration(i)*time.Millisecond)
 	}
-	require.InDelta(t, 10, percentile(times, 50), 0)
-	require.InDelta(t, 19, percentile(times, 95), 0)
-	require.InDelta(t, 20, percentile(times, 100), 0)
-	require.InDelta(t, 20, percentile(times[:1], 50), 0)
+	require.InDelta(t, 10, measuring.Percentile(times, 50), 0)
+	require.InDelta(t, 19, measuring.Percentile(times, 95), 0)
+	require.InDelta(t, 20, measuring.Percentile(times, 100), 0)
+	require.InDelta(t, 20, measuring.Percentile(times[:1], 50), 0)
 }
 
 func TestConditionsBecomeLangGraphsPatterns(t *testing.T) {
@@ -195,7 +197,7 @@ func TestAnInterruptedRunSaysSo(t *testing.T) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer null.Close()
-	require.ErrorIs(t, run(ctx, []string{"--quick"}, &bytes.Buffer{}, newProgress(null)), context.Canceled)
+	require.ErrorIs(t, run(ctx, []string{"--quick"}, &bytes.Buffer{}, measuring.NewProgress(null)), context.Canceled)
 }
 
 func TestTheReportSaysWhereTheTargetIsMissed(t *testing.T) {

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
+)
+
+// results are all that a run found out.
+type results struct {
+	Options options          `json:"options"`
+	Machine machine          `json:"machine"`
+	Sides   []about          `json:"sides"`
+	Targets []target         `json:"targets"`
+	Cases   []*benchmarkCase `json:"cases"`
+}
+
+// machine is what the figures depend on.
+type machine struct {
+	CPU      string            `json:"cpu"`
+	Cores    int               `json:"cores"`
+	Load     string            `json:"load_average,omitempty"`
+	Go       string            `json:"go"`
+	Postgres string            `json:"postgres"`
+	PGVector string            `json:"pgvector"`
+	Settings map[string]string `json:"settings"`
+}
+
+func describe(ctx context.Context, conn *pgx.Conn) (machine, error) {
+	m := machine{
+		CPU: measuring.CPUModel(), Cores: runtime.NumCPU(), Load: measuring.LoadAverage(),
+		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH, Settings: map[string]string{},
+	}
+	err := conn.QueryRow(ctx, `select current_setting('server_version'),
+		(select extversion from pg_extension where extname = 'vector')`).Scan(&m.Postgres, &m.PGVector)
+	if err != nil {
+		return m, err
+	}
+	for _, name := range []string{"shared_buffers", "work_mem", "max_wal_size", "fsync", "full_page_writes", "autovacuum", "jit"} {
+		var value string
+		if err := conn.QueryRow(ctx, "select current_setting($1)", name).Scan(&value); err != nil {
+			return m, err
+		}
+		m.Settings[name] = value
+	}
+	return m, nil
+}
+
+func (r *results) write(out io.Writer, directory string) error {
+	r.judge()
+	charts := r.charts()
+	report := r.markdown(charts)
+	if directory == "" {
+		_, err := io.WriteString(out, report)
+		return err
+	}
+	encoded, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	files := map[string]string{"benchmarks.json": string(encoded) + "\n", "benchmarks.md": report}
+	for _, c := range charts {
+		files[filepath.Join("benchmarks", c.file)] = c.svg()
+	}
+	if err := os.MkdirAll(filepath.Join(directory, "benchmarks"), 0o755); err != nil { //nolint:gosec // for everybody to read
+		return err
+	}
+	for _, name := range sortedKeys(files) {
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(files[name]), 0o644); err != nil { //nolint:gosec // for everybody to read
+			return err
+		}
+	}
+	_, err = io.WriteString(out, report)
+	return err
+}
+
+func (r *results) markdown(charts []chart) string {
+	var text strings.Builder
+	w := bufio.NewWriter(&text)
+	r.writeHead(w)
+	r.writeTargets(w)
+	r.writeSides(w)
+	for _, c := range charts {
+		fmt.Fprintf(w, "\n![%s](benchmarks/%s)\n", c.title, c.file)
+	}
+	r.writeCases(w)
+	_ = w.Flush() // a strings.Builder takes everything
+	return text.String()
+}
+
+func (r *results) writeHead(w *bufio.Writer) {
+	m := r.Machine
+	load := ""
+	if m.Load != "" {
+		load = " (load average at the start: " + m.Load + ")"
+	}
+	fmt.Fprintf(w, `# The savers and the store, measured
+
+Written by `+"`make bench`"+`; do not edit. All sides do the same operations with the same payloads on the same server with the same
+durability, in turns: a round of one, a round of the next, and again, %d rounds. A figure is the median of the rounds, with the
+slowest and the fastest round in brackets; percentiles are over all calls, in milliseconds. Reads decode into the side's own
+objects and are compared with what was written. Throughput is that of as many clients as there are connections, each sending
+its next call when the last has answered. Server CPU is the processor time of the clients' server processes, which others on
+the machine disturb least; WAL and disk are bytes a call. Allocations are those of the client, where it is Go.
+
+PostgreSQL %s, pgvector %s, %s; %s, %d cores%s; `, r.Options.Rounds, m.Postgres, m.PGVector, m.Go, m.CPU, m.Cores, load)
+	for _, name := range sortedKeys(m.Settings) {
+		fmt.Fprintf(w, "%s %s, ", name, m.Settings[name])
+	}
+	fmt.Fprintf(w, "else the server's defaults. Seed %d; the text of the payloads follows the words of a book, with numbers. The "+
+		"databases have %d checkpoints but where said otherwise.\n", r.Options.Seed, slices.Max(append(r.Options.Sizes.Databases, 0)))
+}
+
+func (r *results) writeTargets(w *bufio.Writer) {
+	if r.Options.Quick {
+		fmt.Fprint(w, "\n**This was a smoke test (--quick): its figures are too few to judge by.**\n")
+	}
+	fmt.Fprint(w, "\n## Targets\n\n| | wanted | measured | |\n|---|---|---:|---|\n")
+	for _, t := range r.Targets {
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", t.Name, t.Wanted, oneLine(t.Got), t.Met)
+	}
+}
+
+func (r *results) writeSides(w *bufio.Writer) {
+	fmt.Fprint(w, "\n## Sides\n\n| | what it is | runs on | versions |\n|---|---|---|---|\n")
+	for _, a := range r.Sides {
+		if a.Problem != "" {
+			fmt.Fprintf(w, "| %s | **not measured**: %s | | |\n", a.Side, oneLine(a.Problem))
+			continue
+		}
+		var versions []string
+		for _, name := range sortedKeys(a.Versions) {
+			versions = append(versions, name+" "+a.Versions[name])
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", a.Side, oneLine(a.Title), oneLine(a.Runtime), strings.Join(versions, ", "))
+	}
+}
+
+// oneLine is text that fits into a cell of a table.
+func oneLine(text string) string {
+	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+	const longest = 300
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	return text
+}
+
+func (r *results) writeCases(w *bufio.Writer) {
+	group := ""
+	for _, c := range r.Cases {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintf(w, "\n## %s\n", strings.ToUpper(group[:1])+group[1:])
+		}
+		name := c.Name
+		if c.Group == groupDatabase {
+			name += fmt.Sprintf(", database of %d checkpoints", c.Database)
+		}
+		fmt.Fprintf(w, "\n### %s\n\n| side | per second | times the first | p50 | p95 | p99 | server CPU us | WAL B | disk B | allocations | allocated B |\n"+
+			"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n", name)
+		for _, res := range c.Results {
+			c.writeResult(w, res)
+		}
+	}
+}
+
+func (c *benchmarkCase) writeResult(w *bufio.Writer, res result) {
+	if res.Problem != "" {
+		fmt.Fprintf(w, "| %s | **not measured**: %s | | | | | | | | | |\n", res.Side, oneLine(res.Problem))
+		return
+	}
+	ratio := ""
+	if first := c.Results[0]; first.Problem == "" && first.PerSecond > 0 {
+		ratio = fmt.Sprintf("%.2f", res.PerSecond/first.PerSecond)
+	}
+	fmt.Fprintf(w, "| %s | %s (%s to %s) | %s | %.3f | %.3f | %.3f | %s | %.0f | %s | %s | %s |\n", res.Side, rate(res.PerSecond), rate(res.Slowest),
+		rate(res.Fastest), ratio, res.P50, res.P95, res.P99, orDash(res.ServerCPU), res.WAL, orDash(res.Disk), orDash(res.Allocations),
+		orDash(res.Allocated))
+}
+
+func rate(perSecond float64) string {
+	if perSecond < 100 {
+		return fmt.Sprintf("%.1f", perSecond)
+	}
+	return fmt.Sprintf("%.0f", perSecond)
+}
+
+func orDash(figure *float64) string {
+	if figure == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", *figure)
+}
+
+// charts show how cost grows; those without at least two points on a line are left out.
+func (r *results) charts() []chart {
+	byLength := func(file, title, name string, limit int) chart {
+		return r.chart(chart{file: file, title: title, x: "checkpoints in the thread", y: "p50, ms"}, r.lengths(name, limit),
+			func(c *benchmarkCase) float64 { return float64(c.Operation.Checkpoints) }, clientTime)
+	}
+	all := []chart{
+		byLength("get-by-length.svg", "Get the newest checkpoint", get, 0),
+		byLength("list-by-length.svg", "List the 10 newest checkpoints", list, 10),
+	}
+	for _, name := range []string{put, get} {
+		found := r.where(func(c *benchmarkCase) bool { return c.Group == groupDatabase && c.Operation.Name == name })
+		all = append(all, r.chart(chart{
+			file: name + "-by-database.svg", title: strings.ToUpper(name[:1]) + name[1:] + " of 4 x 200 B", x: "checkpoints in the database",
+			y: "p50, ms",
+		}, found, func(c *benchmarkCase) float64 { return float64(c.Database) }, clientTime))
+	}
+	for _, what := range []struct{ file, title, name, payload string }{
+		{"put-by-connections.svg", "Put of 4 x 200 B", put, small},
+		{"put-20k-by-connections.svg", "Put of 20 KB", put, twentyKB},
+		{"get-20k-by-connections.svg", "Get of 20 KB", get, twentyKB},
+	} {
+		found := r.where(func(c *benchmarkCase) bool {
+			return (c.Group == groupPut || c.Group == groupGet) && c.Operation.Name == what.name && c.Operation.Payload == what.payload
+		})
+		all = append(all, r.chart(chart{file: what.file, title: what.title, x: "connections", y: "operations per second"}, found,
+			func(c *benchmarkCase) float64 { return float64(c.Operation.Connections) }, throughput))
+	}
+	return slices.DeleteFunc(all, func(c chart) bool { return len(c.lines) == 0 })
+}
+
+// chart adds a line for each side with figures in at least two of the cases.
+func (r *results) chart(c chart, cases []*benchmarkCase, x func(c *benchmarkCase) float64, what string) chart {
+	for _, a := range r.Sides {
+		l := line{name: a.Side}
+		for _, measured := range cases {
+			if y, err := measured.figure(what, a.Side); err == nil {
+				l.points = append(l.points, point{x(measured), y})
+			}
+		}
+		slices.SortFunc(l.points, func(a, b point) int { return int(a.x - b.x) })
+		if len(l.points) > 1 {
+			c.lines = append(c.lines, l)
+		}
+	}
+	return c
+}

@@ -259,7 +259,9 @@ create function @extschema@.delta_channel_history(p_thread_id text, p_checkpoint
 returns TABLE(channel text, kind text, checkpoint_id text, task_id text, task_path text, idx integer, type text, blob bytea, value jsonb)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 4962e22c1c2fac24b2d1af0e45d954b5;
+set enable_bitmapscan=off
+set enable_nestloop=off
+as md5 aba3ad25dd4333e48b122b389e3dccdc;
 comment on function @extschema@.delta_channel_history(text, text, text, text[], text) is 'For each delta channel the stored value it starts from and the writes since, along the parents of a checkpoint.';
 
 create function @extschema@.delta_channels(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)

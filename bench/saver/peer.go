@@ -22,7 +22,7 @@ type peerKind struct {
 	modes []string
 }
 
-var peerKinds = []peerKind{{"python", []string{"sync", "async", "pipeline"}}, {"js", []string{"async"}}, {"goport", []string{"sync"}}}
+var peerKinds = []peerKind{{"python", []string{"sync", "async", "pipeline"}}, {"js", []string{"async"}}}
 
 // side is the name of the side that runs in a mode.
 func (k peerKind) side(mode string) string {

@@ -2560,7 +2560,13 @@ begin
   end if;
 
   if p_thread_id is not null and p_checkpoint_ns is not null then
-    open v_page for
+    -- In one statement, which to start for each checkpoint would cost as much as what it reads.
+    return query
+    select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at,
+      v.channels, v.types, v.blobs,
+      w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs,
+      s.types, s.blobs
+    from (
       select *
       from @extschema@.checkpoints c
       where c.thread_id = p_thread_id
@@ -2569,7 +2575,13 @@ begin
         and c.checkpoint_id < v_below
         and (p_filter is null or c.metadata @> p_filter)
       order by c.checkpoint_id desc
-      limit p_limit;
+      limit p_limit
+    ) c
+    left join lateral (select * from @extschema@.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) where p_with_state) v on true
+    left join lateral (select * from @extschema@.pending_writes(c.thread_id, c.checkpoint_ns, c.checkpoint_id) where p_with_state) w on true
+    left join lateral (select * from @extschema@.pending_sends(c.thread_id, c.checkpoint_ns, c.parent_checkpoint_id, c.checkpoint) where p_with_state) s on true
+    order by c.checkpoint_id desc;
+    return;
   elsif p_thread_id is not null then
     -- The primary key orders ids within a namespace only: take each namespace's newest, skipping from one to the next.
     open v_page for
@@ -6326,6 +6338,7 @@ rows 100
 set jit = off
 -- A bitmap reads all that a prefix has before the first row; before the first analyze it looks cheap.
 set enable_bitmapscan = off
+set enable_seqscan = off
 as $fn$
 declare
   v_wanted bigint := p_limit::bigint + p_offset;
@@ -6359,23 +6372,38 @@ begin
     select count(*) < 40 * count(distinct i.prefix)
     from (select s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix limit 1000) i
   ) then
-    return query
-    select n.namespace
-    from (
-      select v_root as namespace
-      where v_root <> ''
-      union all
-      -- "offset 0", for else the patterns would be tried on every item instead of every namespace.
-      (select distinct s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix offset 0)
-    ) n
-    where n.namespace ~ all (v_patterns)
-      and exists (
-        select
+    v_found := array(
+      select d.namespace
+      from (
+        -- "offset 0", for else the patterns would be tried on every item instead of every namespace.
+        select distinct s.prefix as namespace
         from @extschema@.store s
-        where s.prefix = n.namespace
-          and (s.expires_at is null or s.expires_at > now())
-      )
-    limit p_limit offset p_offset;
+        where s.prefix >= v_from and s.prefix < v_below
+        order by 1
+        offset 0
+      ) d
+      where d.namespace ~ all (v_patterns)
+        -- A value, for a join could lose the order, and not stop after the limit.
+        and (
+          select true
+          from @extschema@.store s
+          where s.prefix = d.namespace
+            and (s.expires_at is null or s.expires_at > now())
+          limit 1
+        )
+      order by d.namespace
+      limit v_wanted
+    );
+    if v_root <> '' and v_root ~ all (v_patterns) and exists (
+      select
+      from @extschema@.store s
+      where s.prefix = v_root
+        and (s.expires_at is null or s.expires_at > now())
+    ) then
+      v_found := v_root || v_found;
+    end if;
+    return query
+    select f.namespace from unnest(v_found) with ordinality f (namespace, position) order by f.position limit p_limit offset p_offset;
     return;
   end if;
 

@@ -150,8 +150,8 @@ func TestABackupBringsEverythingBack(t *testing.T) {
 		select @.put_checkpoint('gone', '', 'c1', null, '{"id": "c1"}', '{}');
 		select @.delete_thread('gone')`, schema))
 	for who, options := range map[string][]string{"a superuser": nil, "the owner": {"--role=" + b.owner}} {
+		// One after the other: what one drops of the owner's, its right to the other's database is part of.
 		t.Run("by "+who, func(t *testing.T) {
-			t.Parallel()
 			archive, said := b.dump(t, nil, options...)
 			require.Empty(t, said)
 			target := b.restore(t, archive, options...)

@@ -477,7 +477,7 @@ create function @extschema@.list_checkpoints(p_thread_id text DEFAULT NULL::text
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 5214571a263a3eae5adbb362a44d9ee6;
+as md5 2b96e079dd2a7d38d0bc43ac3d36619f;
 comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is 'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
 
 create function @extschema@.list_threads(p_filter jsonb DEFAULT NULL::jsonb, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit bigint DEFAULT NULL::bigint)
@@ -930,7 +930,8 @@ returns TABLE(namespace text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
 set enable_bitmapscan=off
-as md5 f55b5e61905cee19d240c0685529a764;
+set enable_seqscan=off
+as md5 43a34978cea60ffb6288ea97bb19515a;
 comment on function @extschema@.store_list_namespaces(text[], text[], integer, integer, integer) is 'Namespaces that have items, sorted, narrowed by prefix and suffix patterns and cut to a depth.';
 
 create function @extschema@.store_namespace_patterns(p_match_types text[], p_match_paths text[])

@@ -58,7 +58,13 @@ begin
   end if;
 
   if p_thread_id is not null and p_checkpoint_ns is not null then
-    open v_page for
+    -- In one statement, which to start for each checkpoint would cost as much as what it reads.
+    return query
+    select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at,
+      v.channels, v.types, v.blobs,
+      w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs,
+      s.types, s.blobs
+    from (
       select *
       from @extschema@.checkpoints c
       where c.thread_id = p_thread_id
@@ -67,7 +73,13 @@ begin
         and c.checkpoint_id < v_below
         and (p_filter is null or c.metadata @> p_filter)
       order by c.checkpoint_id desc
-      limit p_limit;
+      limit p_limit
+    ) c
+    left join lateral (select * from @extschema@.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) where p_with_state) v on true
+    left join lateral (select * from @extschema@.pending_writes(c.thread_id, c.checkpoint_ns, c.checkpoint_id) where p_with_state) w on true
+    left join lateral (select * from @extschema@.pending_sends(c.thread_id, c.checkpoint_ns, c.parent_checkpoint_id, c.checkpoint) where p_with_state) s on true
+    order by c.checkpoint_id desc;
+    return;
   elsif p_thread_id is not null then
     -- The primary key orders ids within a namespace only: take each namespace's newest, skipping from one to the next.
     open v_page for

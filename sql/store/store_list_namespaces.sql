@@ -22,6 +22,7 @@ rows 100
 set jit = off
 -- A bitmap reads all that a prefix has before the first row; before the first analyze it looks cheap.
 set enable_bitmapscan = off
+set enable_seqscan = off
 as $fn$
 declare
   v_wanted bigint := p_limit::bigint + p_offset;
@@ -55,23 +56,38 @@ begin
     select count(*) < 40 * count(distinct i.prefix)
     from (select s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix limit 1000) i
   ) then
-    return query
-    select n.namespace
-    from (
-      select v_root as namespace
-      where v_root <> ''
-      union all
-      -- "offset 0", for else the patterns would be tried on every item instead of every namespace.
-      (select distinct s.prefix from @extschema@.store s where s.prefix >= v_from and s.prefix < v_below order by s.prefix offset 0)
-    ) n
-    where n.namespace ~ all (v_patterns)
-      and exists (
-        select
+    v_found := array(
+      select d.namespace
+      from (
+        -- "offset 0", for else the patterns would be tried on every item instead of every namespace.
+        select distinct s.prefix as namespace
         from @extschema@.store s
-        where s.prefix = n.namespace
-          and (s.expires_at is null or s.expires_at > now())
-      )
-    limit p_limit offset p_offset;
+        where s.prefix >= v_from and s.prefix < v_below
+        order by 1
+        offset 0
+      ) d
+      where d.namespace ~ all (v_patterns)
+        -- A value, for a join could lose the order, and not stop after the limit.
+        and (
+          select true
+          from @extschema@.store s
+          where s.prefix = d.namespace
+            and (s.expires_at is null or s.expires_at > now())
+          limit 1
+        )
+      order by d.namespace
+      limit v_wanted
+    );
+    if v_root <> '' and v_root ~ all (v_patterns) and exists (
+      select
+      from @extschema@.store s
+      where s.prefix = v_root
+        and (s.expires_at is null or s.expires_at > now())
+    ) then
+      v_found := v_root || v_found;
+    end if;
+    return query
+    select f.namespace from unnest(v_found) with ordinality f (namespace, position) order by f.position limit p_limit offset p_offset;
     return;
   end if;
 

@@ -127,7 +127,7 @@ func TestAListInPagesIsTheListOfOneQuery(t *testing.T) {
 					for _, filter := range []checkpoint.Metadata{nil, {"even": true}, {"source": "other"}} {
 						options := checkpoint.ListOptions{Limit: limit, Before: before, Filter: filter, WithoutState: true}
 						want := listAll(t, pool, config, options)
-						require.Equal(t, len(want), len(list(t, saver, config, options)), options)
+						require.Len(t, list(t, saver, config, options), len(want), options)
 						requireSameList(t, want, list(t, saver, config, options))
 					}
 				}
@@ -219,8 +219,7 @@ func TestAListWhoseThreadChangesWhileItIsRead(t *testing.T) {
 	for tuple, err := range saver.List(t.Context(), checkpoint.Config{ThreadID: "t"}, checkpoint.ListOptions{}) {
 		require.NoError(t, err)
 		ids = append(ids, tuple.Config.CheckpointID)
-		switch len(ids) {
-		case 32:
+		if len(ids) == 32 {
 			put(t, saver, checkpoint.Config{ThreadID: "t"}, &checkpoint.Checkpoint{ID: "d", TS: "2026-04-07T10:00:00+00:00"})
 			exec(t, pool, "delete from langgraph.checkpoints where checkpoint_id in ('c00069', 'c00068', 'c00050')")
 		}

@@ -15,9 +15,13 @@ import (
 
 func bufferValues() []any {
 	return []any{
-		nil, []byte(nil), []byte{}, []byte("bytes"), serde.ByteArray("array"), "text", int64(7), (*int)(nil), []any{},
+		nil, []byte(nil),
+		[]byte{},
+		[]byte("bytes"), serde.ByteArray("array"), "text", int64(7), (*int)(nil),
+		[]any{},
 		ordered.New().Set("k", []any{1.5, "v", []byte{0, 1}}), messages.Human(strings.Repeat("long ", 5000)),
-		conversation(3, 400), serde.DeltaSnapshot{Value: []any{"s"}},
+		conversation(3, 400),
+		serde.DeltaSnapshot{Value: []any{"s"}},
 	}
 }
 

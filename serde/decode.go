@@ -29,7 +29,7 @@ func loadMsgpack(data []byte, types *types) (any, error) { return loadMsgpackTex
 
 // loadOwnedMsgpack keeps data, which must not be changed any more.
 func loadOwnedMsgpack(data []byte, types *types) (any, error) {
-	return loadMsgpackText(unsafe.String(unsafe.SliceData(data), len(data)), types)
+	return loadMsgpackText(unsafe.String(unsafe.SliceData(data), len(data)), types) //nolint:gosec // the caller gives data away
 }
 
 // loadMsgpackText reads bytes that no one can change, as text: parts of it become texts of the value without being copied.

@@ -67,6 +67,7 @@ func named(name string) hotCall {
 }
 
 func testDefences(t *testing.T, tr *tracer) {
+	t.Helper()
 	long := stored(t, tr, longThread)
 	for _, d := range defences {
 		t.Run(d.name, func(t *testing.T) {
@@ -83,6 +84,7 @@ func testDefences(t *testing.T, tr *tracer) {
 // query the first tenth counts, and that an index in order gives at once, if it has it: a rare filter it has not. It is most
 // tempting where checkpoints lie in the order in which they came.
 func testPendingEntries(t *testing.T, tr *tracer) {
+	t.Helper()
 	exec(t, tr, "set plan_cache_mode = auto")
 	exec(t, tr, "cluster langgraph.checkpoints using checkpoints_checkpoint_id_idx")
 	exec(t, tr, "analyze langgraph.checkpoints")
@@ -122,6 +124,7 @@ var jitLess = map[string]string{
 // Whether Postgres compiles a plan depends on its estimated cost alone, and estimates are wrong where JSON is unpacked. So every
 // statement of a hot call is either far below the cost from which plans are compiled, or runs with JIT off.
 func testJIT(t *testing.T, tr *tracer) {
+	t.Helper()
 	long := stored(t, tr, longThread)
 	exec(t, tr, "set jit = on")
 	for _, call := range hotCalls {

@@ -17,6 +17,8 @@ var broken = map[string]struct {
 	// wrap puts a store around the working one; nil is none.
 	wrap  func(store.Store) store.Store
 	finds []string
+	// races are tests that it fails now and then.
+	races []string
 }{
 	"validates nothing": {
 		faults: faults{validatesNothing: true},
@@ -73,6 +75,7 @@ var broken = map[string]struct {
 			"batch/one operation that is refused stops all of them", "batch/every read sees the store before the writes of the batch",
 			"vector/a batch embeds its texts in one call", "vector/a query sees the store before the writes of its batch",
 		},
+		races: []string{"put/concurrent batches of the same keys in any order succeed"},
 	},
 	"returns results in the order of their kinds": {
 		wrap: func(s store.Store) store.Store { return byKind{s} },

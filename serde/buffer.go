@@ -3,7 +3,11 @@ package serde
 import (
 	"fmt"
 	"sync"
+	"unsafe"
 )
+
+// maxPooled is the largest Buffer kept for the next use, in bytes.
+const maxPooled = 4 << 20
 
 // Buffer serializes values into memory that is used again and again, for
 // callers that send the bytes on and are done with them: what Serializer.Dump
@@ -84,7 +88,8 @@ func LoadOwned(s Serializer, typed Typed) (any, error) {
 
 func (s serializer) loadOwned(typed Typed) (any, error) {
 	if typed.Type == TypeMsgpack {
-		return loadOwnedMsgpack(typed.Data, s.registry.current())
+		src := unsafe.String(unsafe.SliceData(typed.Data), len(typed.Data)) //nolint:gosec // the caller gives Data away
+		return loadMsgpack(src, s.registry.current())
 	}
 	return s.Load(typed)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/pgweft/pgweft/serde/ordered"
 )
@@ -25,15 +24,8 @@ type decoder struct {
 	types   *types
 }
 
-func loadMsgpack(data []byte, types *types) (any, error) { return loadMsgpackText(string(data), types) }
-
-// loadOwnedMsgpack keeps data, which must not be changed any more.
-func loadOwnedMsgpack(data []byte, types *types) (any, error) {
-	return loadMsgpackText(unsafe.String(unsafe.SliceData(data), len(data)), types) //nolint:gosec // the caller gives data away
-}
-
-// loadMsgpackText reads bytes that no one can change, as text: parts of it become texts of the value without being copied.
-func loadMsgpackText(src string, types *types) (any, error) {
+// loadMsgpack reads bytes as text, which nobody can change: parts of it become texts of the value without being copied.
+func loadMsgpack(src string, types *types) (any, error) {
 	d := decoder{src: src, end: len(src), types: types}
 	value, err := d.value()
 	if err != nil {

@@ -25,8 +25,6 @@ const (
 	// maxDepth is how many arrays, maps and extensions may be open in all. Values
 	// LangGraph can write stay below half of it: its writer recurses in Python.
 	maxDepth = 4096
-	// maxPooled is the largest Buffer kept for the next use, in bytes.
-	maxPooled = 4 << 20
 )
 
 // encoder writes one value. Each method appends to buf.

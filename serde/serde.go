@@ -104,7 +104,7 @@ func (s serializer) Load(typed Typed) (any, error) {
 	case TypeByteArray:
 		return ByteArray(nonNilBytes(typed.Data)), nil
 	case TypeMsgpack:
-		return loadMsgpack(typed.Data, s.registry.current())
+		return loadMsgpack(string(typed.Data), s.registry.current())
 	case TypeJSON:
 		return loadJSON(typed.Data, s.registry.current())
 	case TypePickle:

@@ -477,7 +477,7 @@ create function @extschema@.list_checkpoints(p_thread_id text DEFAULT NULL::text
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 2b96e079dd2a7d38d0bc43ac3d36619f;
+as md5 222676570c7c8523873eb5ddfd486928;
 comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is 'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
 
 create function @extschema@.list_threads(p_filter jsonb DEFAULT NULL::jsonb, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit bigint DEFAULT NULL::bigint)
@@ -1020,7 +1020,7 @@ comment on function @extschema@.store_unchanged(text[], text[], text[], bytea[])
 create function @extschema@.store_vector_matches(p_prefix text, p_filter jsonb, p_condition text, p_query real[], p_limit bigint, OUT prefixes text[], OUT keys text[], OUT scores double precision[])
 returns record
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 e356374a615205cc7dcfe2bb195796c5;
+as md5 701a0f4b0c1e64b6073c24d8d69c232a;
 comment on function @extschema@.store_vector_matches(text, jsonb, text, real[], bigint) is 'Part of store_search: the items nearest to a vector, each by its best vector.';
 
 create function @extschema@.store_vector_reach(p_prefix text, p_filter text, p_candidates bigint, p_vectors double precision, p_least bigint)

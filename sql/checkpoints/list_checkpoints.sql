@@ -58,7 +58,7 @@ begin
   end if;
 
   if p_thread_id is not null and p_checkpoint_ns is not null then
-    -- In one statement, which to start for each checkpoint would cost as much as what it reads.
+    -- All in one statement: to start one for each checkpoint costs as much as what it reads.
     return query
     select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at,
       v.channels, v.types, v.blobs,

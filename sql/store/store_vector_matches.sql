@@ -24,7 +24,7 @@ declare
   v_index record;
   v_exact text;     -- distance of row "v" of store_vectors to $1
   v_indexed text;   -- the same as the index orders it
-  v_score text;     -- of the distance of "c"
+  v_most integer := 0;  -- the score of what is at no distance
   v_candidates bigint;
   v_reach bigint := 0;  -- vectors of the index that are worth looking at
   v_least bigint;
@@ -46,10 +46,9 @@ begin
   -- has such vectors.
   if v_index.distance = 'cosine' then
     v_exact := format('coalesce(nullif(%s, ''NaN''), 1)', v_indexed);
-    v_score := '1 - c.distance';
+    v_most := 1;
   else
     v_exact := format('0 + (%s)', v_indexed);
-    v_score := '0 - c.distance';
   end if;
 
   -- More than asked for, since an iterative scan finds its later batches only nearly in order.
@@ -77,33 +76,30 @@ begin
       case when v_reach > 0 then v_indexed else v_exact end, p_query, p_limit, case when v_reach > 0 then v_index.method end,
       v_candidates, v_reach, v_effort,
       case when v_index.distance = 'cosine' and v_reach > 0 then 1 else double precision 'infinity' end) s;
-    if prefixes is not null then
-      execute format('select array_agg(%s order by c.position) from unnest($1) with ordinality c (distance, position)', v_score)
-      into scores
-      using scores;
-      return;
-    end if;
   end if;
 
-  if v_large and @extschema@.store_has_filter_index() then
-    v_narrowing := @extschema@.store_filter_narrowing(p_filter);
+  if prefixes is null then
+    if v_large and @extschema@.store_has_filter_index() then
+      v_narrowing := @extschema@.store_filter_narrowing(p_filter);
+    end if;
+    execute format($sql$
+      select array_agg(c.prefix), array_agg(c.key), array_agg(c.distance)
+      from (
+        select s.prefix, s.key, (
+          select min(%1$s) from %2$s.store_vectors v where v.prefix = s.prefix and v.key = s.key
+        ) as distance
+        from %2$s.store s
+        where %3$s
+        order by distance, s.prefix, s.key
+        limit $2
+      ) c
+      where c.distance is not null
+      $sql$, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
+        @extschema@.store_prefix_condition('s', p_prefix), p_condition, v_narrowing))
+    into prefixes, keys, scores
+    using p_query, p_limit;
   end if;
-  execute format($sql$
-    select array_agg(c.prefix), array_agg(c.key), array_agg(%1$s)
-    from (
-      select s.prefix, s.key, (
-        select min(%2$s) from %3$s.store_vectors v where v.prefix = s.prefix and v.key = s.key
-      ) as distance
-      from %3$s.store s
-      where %4$s
-      order by distance, s.prefix, s.key
-      limit $2
-    ) c
-    where c.distance is not null
-    $sql$, v_score, v_exact, '@extschema@'::text, concat_ws(' and ', '(s.expires_at is null or s.expires_at > now())',
-      @extschema@.store_prefix_condition('s', p_prefix), p_condition, v_narrowing))
-  into prefixes, keys, scores
-  using p_query, p_limit;
+  scores := array(select v_most - d.distance from unnest(scores) with ordinality d (distance, position) order by d.position);
 end
 $fn$;
 

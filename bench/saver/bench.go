@@ -216,20 +216,36 @@ func (b *bench) openPeers(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			for _, mode := range kind.modes {
-				b.results.Sides = append(b.results.Sides, about{Side: kind.side(mode), Problem: err.Error()})
-			}
+			b.leaveOut(kind, err)
 		}
 	}
 	return nil
 }
 
+// leaveOut notes why a peer is not measured, and says so at once.
+func (b *bench) leaveOut(kind peerKind, err error) {
+	for _, mode := range kind.modes {
+		out := about{Side: kind.side(mode)}
+		if errors.Is(err, errNotGiven) {
+			out.Absent = err.Error()
+		} else {
+			out.Problem = err.Error()
+		}
+		b.results.Sides = append(b.results.Sides, out)
+		b.progress.Note(fmt.Sprintf("  %-16s not measured: %s", out.Side, oneLine(err.Error())))
+	}
+}
+
 func (b *bench) openPeer(ctx context.Context, kind peerKind, payloadsPath string) error {
+	program, err := kind.program(b.options.peers)
+	if err != nil {
+		return err
+	}
 	watched, err := b.newDatabase(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := startPeer(ctx, kind, b.options.peers, watched.url, payloadsPath)
+	p, err := startPeer(ctx, kind, program, watched.url, payloadsPath)
 	if err != nil {
 		return err
 	}
@@ -364,7 +380,7 @@ func (b *bench) restartPeers(ctx context.Context) error {
 		if watched[p] == nil {
 			continue // it could not fill its threads
 		}
-		again, err := startPeer(ctx, p.kind, b.options.peers, watched[p].url, filepath.Join(b.directory, "payloads.json"))
+		again, err := startPeer(ctx, p.kind, p.command.Path, watched[p].url, filepath.Join(b.directory, "payloads.json"))
 		if err != nil {
 			failed = append(failed, fmt.Errorf("start the peer %s again: %w", p.kind.name, err))
 			continue

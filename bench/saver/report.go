@@ -135,8 +135,8 @@ func (r *results) writeTargets(w *bufio.Writer) {
 func (r *results) writeSides(w *bufio.Writer) {
 	fmt.Fprint(w, "\n## Sides\n\n| | what it is | runs on | versions |\n|---|---|---|---|\n")
 	for _, a := range r.Sides {
-		if a.Problem != "" {
-			fmt.Fprintf(w, "| %s | **not measured**: %s | | |\n", a.Side, oneLine(a.Problem))
+		if why := a.Absent + a.Problem; why != "" {
+			fmt.Fprintf(w, "| %s | **not measured**: %s | | |\n", a.Side, oneLine(why))
 			continue
 		}
 		var versions []string

@@ -53,7 +53,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.openOwn(ctx); err != nil {
 		return err
 	}
-	if b.results.Machine, err = describe(ctx, b.ours.conn); err != nil {
+	if b.results.Machine, err = measuring.Describe(ctx, b.ours.conn, settings...); err != nil {
 		return err
 	}
 	for _, size := range b.options.Sizes.Databases {
@@ -298,12 +298,9 @@ func (b *bench) fillPeer(ctx context.Context, conn *pgx.Conn) error {
 	return settle(ctx, conn)
 }
 
-// warmUps are the calls of a connection that are not counted: plans of prepared statements settle at the sixth.
-const warmUps = 8
-
 // measure runs the cases that are wanted, with the sides that can do them.
 func (b *bench) measure(ctx context.Context, cases []*benchmarkCase, durability string) error {
-	m := &measurer{rounds: b.options.Rounds, roundTime: b.options.RoundTime, warmUps: warmUps, progress: b.progress}
+	m := &measurer{rounds: b.options.Rounds, roundTime: b.options.RoundTime, warmUps: measuring.WarmUps, progress: b.progress}
 	if b.options.Quick {
 		m.warmUps = 1
 	}

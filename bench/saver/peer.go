@@ -101,7 +101,7 @@ type answer struct {
 func startPeer(ctx context.Context, kind peerKind, program, databaseURL, payloadsPath string) (*peer, error) {
 	living, cancel := context.WithCancel(ctx)
 	p := &peer{
-		kind: kind, command: exec.CommandContext(living, program), answers: make(chan []byte), //nolint:gosec // ours, or what the user names
+		kind: kind, command: exec.CommandContext(living, program), answers: make(chan []byte),
 		cancel: cancel, filled: map[string]bool{},
 	}
 	p.command.Dir = filepath.Dir(program)

@@ -2,60 +2,28 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // results are all that a run found out.
 type results struct {
-	Options options          `json:"options"`
-	Machine machine          `json:"machine"`
-	Sides   []about          `json:"sides"`
-	Targets []target         `json:"targets"`
-	Cases   []*benchmarkCase `json:"cases"`
+	Options options           `json:"options"`
+	Machine measuring.Machine `json:"machine"`
+	Sides   []about           `json:"sides"`
+	Targets []target          `json:"targets"`
+	Cases   []*benchmarkCase  `json:"cases"`
 }
 
-// machine is what the figures depend on.
-type machine struct {
-	CPU      string            `json:"cpu"`
-	Cores    int               `json:"cores"`
-	Load     string            `json:"load_average,omitempty"`
-	Go       string            `json:"go"`
-	Postgres string            `json:"postgres"`
-	PGVector string            `json:"pgvector"`
-	Settings map[string]string `json:"settings"`
-}
-
-func describe(ctx context.Context, conn *pgx.Conn) (machine, error) {
-	m := machine{
-		CPU: measuring.CPUModel(), Cores: runtime.NumCPU(), Load: measuring.LoadAverage(),
-		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH, Settings: map[string]string{},
-	}
-	err := conn.QueryRow(ctx, `select current_setting('server_version'),
-		(select extversion from pg_extension where extname = 'vector')`).Scan(&m.Postgres, &m.PGVector)
-	if err != nil {
-		return m, err
-	}
-	for _, name := range []string{"shared_buffers", "work_mem", "max_wal_size", "fsync", "full_page_writes", "autovacuum", "jit"} {
-		var value string
-		if err := conn.QueryRow(ctx, "select current_setting($1)", name).Scan(&value); err != nil {
-			return m, err
-		}
-		m.Settings[name] = value
-	}
-	return m, nil
-}
+// settings are those of the server that figures depend on.
+var settings = []string{"shared_buffers", "work_mem", "max_wal_size", "fsync", "full_page_writes", "autovacuum", "jit"}
 
 func (r *results) write(out io.Writer, directory string) error {
 	r.judge()
@@ -100,26 +68,18 @@ func (r *results) markdown(charts []chart) string {
 }
 
 func (r *results) writeHead(w *bufio.Writer) {
-	m := r.Machine
-	load := ""
-	if m.Load != "" {
-		load = " (load average at the start: " + m.Load + ")"
-	}
 	fmt.Fprintf(w, `# The savers and the store, measured
 
 Written by `+"`make bench`"+`; do not edit. All sides do the same operations with the same payloads on the same server with the same
-durability, in turns: a round of one, a round of the next, and again, %d rounds. A figure is the median of the rounds, with the
+durability, in turns: a round of each, and another in the opposite order, %d rounds. A figure is the median of the rounds, with the
 slowest and the fastest round in brackets; percentiles are over all calls, in milliseconds. Reads decode into the side's own
 objects and are compared with what was written. Throughput is that of as many clients as there are connections, each sending
 its next call when the last has answered. Server CPU is the processor time of the clients' server processes, which others on
 the machine disturb least; WAL and disk are bytes a call. Allocations are those of the client, where it is Go.
 
-PostgreSQL %s, pgvector %s, %s; %s, %d cores%s; `, r.Options.Rounds, m.Postgres, m.PGVector, m.Go, m.CPU, m.Cores, load)
-	for _, name := range sortedKeys(m.Settings) {
-		fmt.Fprintf(w, "%s %s, ", name, m.Settings[name])
-	}
-	fmt.Fprintf(w, "else the server's defaults. Seed %d; the text of the payloads follows the words of a book, with numbers. The "+
-		"databases have %d checkpoints but where said otherwise.\n", r.Options.Seed, slices.Max(append(r.Options.Sizes.Databases, 0)))
+%s Seed %d; the text of the payloads follows the words of a book, with numbers. The databases have %d checkpoints but where
+said otherwise.
+`, r.Options.Rounds, r.Machine, r.Options.Seed, slices.Max(append(r.Options.Sizes.Databases, 0)))
 }
 
 func (r *results) writeTargets(w *bufio.Writer) {

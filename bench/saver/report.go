@@ -167,11 +167,19 @@ func (c *benchmarkCase) writeResult(w *bufio.Writer, res result) {
 	}
 	ratio := "-"
 	if ours, err := c.figure(throughput, pgweftName); err == nil {
-		ratio = fmt.Sprintf("%.2f", res.PerSecond/ours)
+		ratio = times(res.PerSecond / ours)
 	}
 	fmt.Fprintf(w, "| %s | %s (%s to %s) | %s | %.3f | %.3f | %.3f | %s | %.0f | %s | %s | %s |\n", res.Side, rate(res.PerSecond), rate(res.Slowest),
 		rate(res.Fastest), ratio, res.P50, res.P95, res.P99, orDash(res.ServerCPU), res.WAL, orDash(res.Disk), orDash(res.Allocations),
 		orDash(res.Allocated))
+}
+
+// times is a ratio with two digits at least, however small.
+func times(ratio float64) string {
+	if ratio < 0.1 {
+		return fmt.Sprintf("%.2g", ratio)
+	}
+	return fmt.Sprintf("%.2f", ratio)
 }
 
 func rate(perSecond float64) string {

@@ -342,6 +342,16 @@ func TestAnAxisPutsItsEndsWithinThePicture(t *testing.T) {
 	require.False(t, math.IsNaN(newAxis([]float64{5, 5}, 0, 1).at(5)), "equal figures have a place as well")
 }
 
+func TestNumbersAreWrittenForReaders(t *testing.T) {
+	t.Parallel()
+	for n, text := range map[int]string{0: "0", 999: "999", 1000: "1,000", 23_304: "23,304", 1_234_567: "1,234,567"} {
+		require.Equal(t, text, thousands(n))
+	}
+	for ratio, text := range map[float64]string{1: "1.00", 12.345: "12.35", 0.1: "0.10", 0.0021: "0.0021"} {
+		require.Equal(t, text, times(ratio))
+	}
+}
+
 func TestResultsAreWrittenCompletely(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -6,40 +6,20 @@
 # build_image makes. $work is a directory for anything.
 # shellcheck shell=sh disable=SC2154
 
-say() { printf '%s: %s\n' "$program" "$*"; }
-die() { printf '%s: error: %s\n' "$program" "$*" >&2; exit 1; }
-
-as_root() {
-	if [ "$(id -u)" -eq 0 ]; then
-		"$@"
-	elif command -v sudo >/dev/null 2>&1; then
-		sudo "$@"
-	else
-		die "root is needed for: $* (run this script as root, or install sudo)"
-	fi
-}
+. "$here/scripts/packages.sh"
 
 install_missing() { # install_missing COMMAND PACKAGE...: installs the packages unless the command is there
 	command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] && return 0
 	shift
 	command -v apt-get >/dev/null 2>&1 || die "please install: $*"
-	say "installing: $*"
-	as_root apt-get -q update
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends "$@"
+	install_packages "$@"
 }
 
-distribution() { (. /etc/os-release && printf '%s\n' "${ID:-unknown}"); }
-
-case $(distribution) in
-ubuntu)
-	origin=Ubuntu components=main,universe keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
-	: "${SUITE:=noble}" "${PG_MAJOR:=16}"
-	;;
-*)
-	origin=Debian components=main keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-	: "${SUITE:=trixie}" "${PG_MAJOR:=17}"
-	;;
+case $origin in
+Ubuntu) : "${PG_MAJOR:=16}" ;;
+*) : "${PG_MAJOR:=17}" ;;
 esac
+: "${SUITE:=$later_suite}"
 
 PATH=$PATH:/usr/sbin:/sbin
 work=$(mktemp -d "/tmp/pgweft-docker.XXXXXX")
@@ -132,16 +112,11 @@ start_engine() {
 	chmod 711 "$work"
 }
 
-archive() {
-	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Created-By: Packages' |
-		sed -n "s/^$origin|$origin|//p" | head -n 1
-}
-
 build_rootfs() { # build_rootfs TARBALL
 	install_missing debootstrap debootstrap
 	mirror=$(archive)
 	if [ -z "$mirror" ]; then
-		as_root apt-get -q update
+		refresh_lists
 		mirror=$(archive)
 	fi
 	[ -n "$mirror" ] || die "no $origin archive among this machine's apt sources to build the image from"
@@ -151,7 +126,7 @@ build_rootfs() { # build_rootfs TARBALL
 	script=
 	[ -e "/usr/share/debootstrap/scripts/$SUITE" ] || script=/usr/share/debootstrap/scripts/sid
 	# shellcheck disable=SC2086 # $script is one word or none
-	as_root debootstrap --variant=minbase --components="$components" --keyring="$keyring" \
+	as_root debootstrap --variant=minbase --components="$(printf '%s' "$components" | tr ' ' ,)" --keyring="$keyring" \
 		--include="postgresql-$PG_MAJOR,postgresql-$PG_MAJOR-pgvector,postgresql-$PG_MAJOR-cron" "$SUITE" "$root" "$mirror" $script \
 		>"$work/debootstrap.log" 2>&1 || {
 		tail -n 20 "$work/debootstrap.log" >&2

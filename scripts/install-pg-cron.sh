@@ -8,32 +8,10 @@
 #   PG_MAJOR  major version to install it for  (default: the newest installed)
 set -eu
 
-say() { printf 'install-pg-cron: %s\n' "$*"; }
-die() { printf 'install-pg-cron: error: %s\n' "$*" >&2; exit 1; }
-
-as_root() {
-	if [ "$(id -u)" -eq 0 ]; then
-		"$@"
-	elif command -v sudo >/dev/null 2>&1; then
-		sudo "$@"
-	else
-		die "root is needed for: $* (run this script as root, or install sudo)"
-	fi
-}
-
-apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 "$@"; }
-
-newest_installed() {
-	for server in /usr/lib/postgresql/*/bin/postgres; do
-		[ -x "$server" ] || continue
-		major=${server#/usr/lib/postgresql/}
-		printf '%s\n' "${major%%/*}"
-	done | sort -n | tail -n 1
-}
+program=install-pg-cron
+. "$(dirname "$0")/packages.sh"
 
 lists_are_there() { [ -n "$(find /var/lib/apt/lists -name '*_Packages*' -print -quit 2>/dev/null)" ]; }
-
-packaged() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
 
 quiet=no
 case ${1:-} in
@@ -58,10 +36,10 @@ command -v apt-get >/dev/null 2>&1 || give_up "no apt-get here: install pg_cron 
 package=postgresql-$major-cron
 if ! packaged "$package"; then
 	[ "$quiet" = no ] || ! lists_are_there || exit 0 # asked of the mirror once, not at every run of the tests
-	apt_get update
+	refresh_lists
 	packaged "$package" || give_up "this release does not package $package: the PostgreSQL project's apt repository does" \
 		"(package postgresql-common has a script for it)"
 fi
-apt_get install -y --no-install-recommends "$package"
+install_packages "$package"
 [ -f "$control" ] || die "the package was installed, but there is no $control"
 say "pg_cron is ready for PostgreSQL $major"

@@ -6,18 +6,8 @@
 # installed.
 set -eu
 
-say() { printf 'install-pgbouncer: %s\n' "$*"; }
-die() { printf 'install-pgbouncer: error: %s\n' "$*" >&2; exit 1; }
-
-as_root() {
-	if [ "$(id -u)" -eq 0 ]; then
-		"$@"
-	elif command -v sudo >/dev/null 2>&1; then
-		sudo "$@"
-	else
-		die "root is needed for: $* (run this script as root, or install sudo)"
-	fi
-}
+program=install-pgbouncer
+. "$(dirname "$0")/packages.sh"
 
 # Daemons are not on everybody's path.
 installed() { command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ]; }
@@ -44,7 +34,6 @@ if [ ! -e "$policy" ]; then
 	as_root sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy"
 	trap 'as_root rm -f "$policy"' EXIT
 fi
-as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 update
-as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 install -y --no-install-recommends pgbouncer
+install_packages pgbouncer
 installed || die "the package was installed, but there is no pgbouncer"
 say "PgBouncer is ready"

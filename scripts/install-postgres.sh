@@ -13,49 +13,11 @@
 #   PGVECTOR_SUITE  suite whose pgvector source is built   (default: trixie on Debian, noble on Ubuntu)
 set -eu
 
+program=install-postgres
+. "$(dirname "$0")/packages.sh"
 min_major=15
 
-say() { printf 'install-postgres: %s\n' "$*"; }
-die() { printf 'install-postgres: error: %s\n' "$*" >&2; exit 1; }
-
-as_root() {
-	if [ "$(id -u)" -eq 0 ]; then
-		"$@"
-	elif command -v sudo >/dev/null 2>&1; then
-		sudo "$@"
-	else
-		die "root is needed for: $* (run this script as root, or install sudo)"
-	fi
-}
-
-apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 "$@"; }
-
-# Package lists may be missing or stale (a fresh container has none): refreshed once, before the first install.
-lists_fresh=no
-refresh_lists() {
-	[ "$lists_fresh" = no ] || return 0
-	say "refreshing the package lists"
-	apt_get update
-	lists_fresh=yes
-}
-
-install_packages() {
-	refresh_lists
-	say "installing: $*"
-	apt_get install -y --no-install-recommends "$@"
-}
-
-packaged() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
-
 bindir() { printf '/usr/lib/postgresql/%s/bin\n' "$1"; }
-
-newest_installed() {
-	for server in /usr/lib/postgresql/*/bin/postgres; do
-		[ -x "$server" ] || continue
-		major=${server#/usr/lib/postgresql/}
-		printf '%s\n' "${major%%/*}"
-	done | sort -n | tail -n 1
-}
 
 distribution_major() {
 	apt-cache depends postgresql 2>/dev/null | sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1
@@ -84,16 +46,9 @@ has_vector() {
 	fi
 }
 
-distribution() { (. /etc/os-release && printf '%s\n' "${ID:-unknown}"); }
-
 # source_line SUITE: a one-line apt source for SUITE's source packages, on the mirror this machine already uses.
 source_line() {
-	case $(distribution) in
-	ubuntu) origin=Ubuntu components="main universe" keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg ;;
-	*) origin=Debian components=main keyring=/usr/share/keyrings/debian-archive-keyring.gpg ;;
-	esac
-	mirror=$(apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Created-By: Packages' |
-		sed -n "s/^$origin|$origin|//p" | head -n 1)
+	mirror=$(archive)
 	[ -n "$mirror" ] || die "no $origin archive among this machine's apt sources; install pgvector by hand"
 	signed=
 	[ ! -f "$keyring" ] || signed="[signed-by=$keyring] "
@@ -114,11 +69,7 @@ fetch_pgvector_source() (
 
 build_vector() {
 	major=$1
-	suite=${PGVECTOR_SUITE:-}
-	if [ -z "$suite" ]; then
-		suite=trixie
-		[ "$(distribution)" != ubuntu ] || suite=noble
-	fi
+	suite=${PGVECTOR_SUITE:-$later_suite}
 	install_packages "postgresql-server-dev-$major" build-essential dpkg-dev
 	build=$(mktemp -d)
 	trap 'rm -rf "$build"' EXIT

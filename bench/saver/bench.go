@@ -53,7 +53,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.openOwn(ctx); err != nil {
 		return err
 	}
-	if b.results.Machine, err = describe(ctx, b.ours.conn); err != nil {
+	if b.results.Machine, err = measuring.Describe(ctx, b.ours.conn, settings...); err != nil {
 		return err
 	}
 	for _, size := range b.options.Sizes.Databases {
@@ -216,20 +216,36 @@ func (b *bench) openPeers(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			for _, mode := range kind.modes {
-				b.results.Sides = append(b.results.Sides, about{Side: kind.side(mode), Problem: err.Error()})
-			}
+			b.leaveOut(kind, err)
 		}
 	}
 	return nil
 }
 
+// leaveOut notes why a peer is not measured, and says so at once.
+func (b *bench) leaveOut(kind peerKind, err error) {
+	for _, mode := range kind.modes {
+		out := about{Side: kind.side(mode)}
+		if errors.Is(err, errNotGiven) {
+			out.Absent = err.Error()
+		} else {
+			out.Problem = err.Error()
+		}
+		b.results.Sides = append(b.results.Sides, out)
+		b.progress.Note(fmt.Sprintf("  %-16s not measured: %s", out.Side, oneLine(err.Error())))
+	}
+}
+
 func (b *bench) openPeer(ctx context.Context, kind peerKind, payloadsPath string) error {
+	program, err := kind.program(b.options.peers)
+	if err != nil {
+		return err
+	}
 	watched, err := b.newDatabase(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := startPeer(ctx, kind, b.options.peers, watched.url, payloadsPath)
+	p, err := startPeer(ctx, kind, program, watched.url, payloadsPath)
 	if err != nil {
 		return err
 	}
@@ -282,12 +298,9 @@ func (b *bench) fillPeer(ctx context.Context, conn *pgx.Conn) error {
 	return settle(ctx, conn)
 }
 
-// warmUps are the calls of a connection that are not counted: plans of prepared statements settle at the sixth.
-const warmUps = 8
-
 // measure runs the cases that are wanted, with the sides that can do them.
 func (b *bench) measure(ctx context.Context, cases []*benchmarkCase, durability string) error {
-	m := &measurer{rounds: b.options.Rounds, roundTime: b.options.RoundTime, warmUps: warmUps, progress: b.progress}
+	m := &measurer{rounds: b.options.Rounds, roundTime: b.options.RoundTime, warmUps: measuring.WarmUps, progress: b.progress}
 	if b.options.Quick {
 		m.warmUps = 1
 	}
@@ -364,7 +377,7 @@ func (b *bench) restartPeers(ctx context.Context) error {
 		if watched[p] == nil {
 			continue // it could not fill its threads
 		}
-		again, err := startPeer(ctx, p.kind, b.options.peers, watched[p].url, filepath.Join(b.directory, "payloads.json"))
+		again, err := startPeer(ctx, p.kind, p.command.Path, watched[p].url, filepath.Join(b.directory, "payloads.json"))
 		if err != nil {
 			failed = append(failed, fmt.Errorf("start the peer %s again: %w", p.kind.name, err))
 			continue

@@ -67,6 +67,21 @@ const (
 	maxConcurrency = maxConnections
 )
 
+// groupMeaning says what the cases of a group do.
+var groupMeaning = map[string]string{
+	groupDatabase: "The same put and get while the database grows, on one connection.",
+	groupPut: "One more checkpoint of a thread, with its changed channels. Strings stay in the checkpoint's row (\"inline\"); lists and messages " +
+		"stand in rows of their own. synchronous_commit is on here and below.",
+	groupWrites: "The pending writes of one task.",
+	groupGet:    "One checkpoint with all its values and pending writes, from threads of several lengths.",
+	groupList:   "The newest checkpoints of a thread, with all their values.",
+	groupDelta:  "What a delta channel wrote since its last snapshot. The floor reads the same rows by two range scans of an index.",
+	groupLineage: "A fork branches off the middle of a thread; copy_thread copies a thread; prune keeps its newest checkpoint; sweep removes " +
+		"threads whose time is over.",
+	groupStore: "Items of the long-term memory: one put, one read, the nearest ten by vector, and a batch of gets and puts.",
+	groupAsync: "Puts that do not wait for the disk.",
+}
+
 func isStore(op operation) bool { return strings.HasPrefix(op.Name, "store_") }
 
 // databaseCases are measured at each size of the database.

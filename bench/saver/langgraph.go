@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/pgweft/pgweft/bench/internal/langgraph"
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/serde"
 )
@@ -19,7 +21,7 @@ const langGraphName = "langgraph-sql"
 
 // langGraphTables has the columns, types, keys and indexes that the migrations of langgraph-checkpoint-postgres 3.2 make, and
 // the tables of its store with an index of vectors.
-var langGraphTables = fmt.Sprintf(`
+var langGraphTables = `
 	create table checkpoints (
 		thread_id text not null,
 		checkpoint_ns text not null default '',
@@ -53,30 +55,8 @@ var langGraphTables = fmt.Sprintf(`
 	);
 	create index checkpoints_thread_id_idx on checkpoints (thread_id);
 	create index checkpoint_blobs_thread_id_idx on checkpoint_blobs (thread_id);
-	create index checkpoint_writes_thread_id_idx on checkpoint_writes (thread_id);
-	create table store (
-		prefix text not null,
-		key text not null,
-		value jsonb not null,
-		created_at timestamptz default current_timestamp,
-		updated_at timestamptz default current_timestamp,
-		expires_at timestamptz,
-		ttl_minutes integer,
-		primary key (prefix, key)
-	);
-	create index store_prefix_idx on store (prefix text_pattern_ops);
-	create index idx_store_expires_at on store (expires_at) where expires_at is not null;
-	create table store_vectors (
-		prefix text not null,
-		key text not null,
-		field_name text not null,
-		embedding vector(%d),
-		created_at timestamptz default current_timestamp,
-		updated_at timestamptz default current_timestamp,
-		primary key (prefix, key, field_name),
-		foreign key (prefix, key) references store (prefix, key) on delete cascade
-	);
-	create index store_vectors_embedding_idx on store_vectors using hnsw (embedding vector_cosine_ops)`, dimensions)
+	create index checkpoint_writes_thread_id_idx on checkpoint_writes (thread_id);` +
+	langgraph.StoreTables + langgraph.VectorTable(dimensions) + langgraph.VectorIndex
 
 // The statements of langgraph-checkpoint-postgres 3.2, with numbered parameters.
 const (
@@ -149,33 +129,6 @@ const (
 		from store s
 		join passed_in p on s.key = p.key
 		where s.prefix = $4`
-	langGraphStoreSearch = `with search_results as (
-			with scored as (
-				select store.prefix, store.key, store.value, store.created_at, store.updated_at,
-					sv.embedding <=> $1::float8[]::vector as neg_score
-				from store
-				join store_vectors sv on store.prefix = sv.prefix and store.key = sv.key
-				where (store.prefix = $2 or store.prefix like $3 escape '\')
-				order by sv.embedding <=> $1::float8[]::vector asc
-				limit $4::bigint
-			)
-			select uniq.prefix, uniq.key, uniq.value, uniq.created_at, uniq.updated_at, 1 - uniq.neg_score as score
-			from (
-				select distinct on (scored.prefix, scored.key)
-					scored.prefix, scored.key, scored.value, scored.created_at, scored.updated_at, scored.neg_score
-				from scored
-				order by scored.prefix, scored.key, scored.neg_score asc
-			) uniq
-			order by score desc
-			limit $5::bigint
-		), updated as (
-			update store s
-			set expires_at = now() + (s.ttl_minutes || ' minutes')::interval
-			from search_results sr
-			where s.prefix = sr.prefix and s.key = sr.key and s.ttl_minutes is not null
-		)
-		select sr.prefix, sr.key, sr.value, sr.created_at, sr.updated_at, sr.score
-		from search_results sr`
 )
 
 // langGraphSide sends LangGraph's statements by pgx, with our serializer: only the design of tables and statements differs.
@@ -673,30 +626,21 @@ func (s *langGraphSide) storeGet(_ context.Context, op operation, _ string, coun
 	}), nil
 }
 
-// foundItem is a row of its search.
-type foundItem struct {
-	Prefix, Key          string
-	Value                json.RawMessage
-	CreatedAt, UpdatedAt time.Time
-	Score                float64
-}
-
-func (s *langGraphSide) storeSearch(_ context.Context, op operation, _ string, counts []int) ([][]call, error) {
-	return each(counts, func(worker, i int) call {
+func (s *langGraphSide) storeSearch(ctx context.Context, op operation, _ string, counts []int) ([][]call, error) {
+	var failed error
+	calls := each(counts, func(worker, i int) call {
 		number := (i*len(counts) + worker) * 7919 % op.Checkpoints
-		query := s.payloads.queryText(number)
-		var found []foundItem
+		vector, err := embedder.EmbedQuery(ctx, s.payloads.queryText(number))
+		failed = errors.Join(failed, err)
+		sql, args := langgraph.Search{Prefix: itemPrefix, Vector: vector, Limit: searchLimit}.Statement()
+		var found []langgraph.Found
 		return call{
 			do: func(ctx context.Context) error {
-				vector, err := embedder.EmbedQuery(ctx, query)
+				rows, err := s.pool.Query(ctx, sql, args...)
 				if err != nil {
 					return err
 				}
-				rows, err := s.pool.Query(ctx, langGraphStoreSearch, vector, itemPrefix, itemPrefix+".%", 2*searchLimit+1, searchLimit)
-				if err != nil {
-					return err
-				}
-				found, err = pgx.CollectRows(rows, pgx.RowToStructByPos[foundItem])
+				found, err = pgx.CollectRows(rows, pgx.RowToStructByPos[langgraph.Found])
 				return err
 			},
 			check: func() error {
@@ -707,7 +651,8 @@ func (s *langGraphSide) storeSearch(_ context.Context, op operation, _ string, c
 				return checkFound(number, keys)
 			},
 		}
-	}), nil
+	})
+	return calls, failed
 }
 
 // storeBatch sends one statement for all gets of a namespace and one for all puts, in one pipeline.

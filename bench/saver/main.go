@@ -12,13 +12,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/pgweft/pgweft/bench/internal/measuring"
-	"github.com/pgweft/pgweft/testcontainers"
 )
 
 // options are the sizes of a run and where its results go.
@@ -35,16 +31,7 @@ type options struct {
 	out          string
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
-	err := run(ctx, os.Args[1:], os.Stdout, measuring.NewProgress(os.Stderr))
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "bench/saver: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { measuring.Main("bench/saver", run) }
 
 func parseOptions(args []string, out io.Writer) (options, error) {
 	opts := options{Sizes: fullSizes}
@@ -95,16 +82,11 @@ func run(ctx context.Context, args []string, out io.Writer, p *measuring.Progres
 	if err != nil {
 		return err
 	}
-	p.Stage("start Postgres")
-	postgres, err := startPostgres(ctx)
+	postgres, err := measuring.StartPostgres(ctx, p, serverSettings)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		err = errors.Join(err, postgres.Close(closing))
-	}()
+	defer func() { err = errors.Join(err, measuring.StopPostgres(ctx, postgres)) }()
 	b := &bench{options: opts, payloads: all, postgres: postgres, progress: p}
 	err = b.run(ctx)
 	closeErr := errors.Join(b.failed, b.close(ctx))
@@ -115,14 +97,7 @@ func run(ctx context.Context, args []string, out io.Writer, p *measuring.Progres
 	return errors.Join(b.results.write(out, opts.out), b.results.check(opts.withoutPeers), closeErr)
 }
 
-// startPostgres keeps what happens now and then out of the measurement: checkpoints and autovacuum. A server of DATABASE_URL
-// is taken as it is.
-func startPostgres(ctx context.Context) (*testcontainers.Postgres, error) {
-	var opts []testcontainers.Option
-	if os.Getenv("DATABASE_URL") == "" {
-		opts = append(opts, testcontainers.WithSettings(map[string]string{
-			"shared_buffers": "2GB", "max_wal_size": "16GB", "checkpoint_timeout": "1h", "autovacuum": "off",
-		}))
-	}
-	return testcontainers.Run(ctx, opts...)
+// serverSettings keep what happens now and then out of the measurement: checkpoints and autovacuum.
+var serverSettings = map[string]string{
+	"shared_buffers": "2GB", "max_wal_size": "16GB", "checkpoint_timeout": "1h", "autovacuum": "off",
 }

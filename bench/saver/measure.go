@@ -72,8 +72,7 @@ type sideRun struct {
 	result    result
 }
 
-// measure runs the rounds of a case in turns: each side once, then each once again. A side that fails is out of the case;
-// the error is in its result.
+// measure runs the rounds of a case in turns. A side that fails is out of the case; the error is in its result.
 func (m *measurer) measure(ctx context.Context, c *benchmarkCase, sides []side) error {
 	m.progress.Stage("%s", c.Name)
 	var runs []*sideRun
@@ -86,9 +85,8 @@ func (m *measurer) measure(ctx context.Context, c *benchmarkCase, sides []side) 
 		}
 		runs = append(runs, run)
 	}
-	for round := range m.rounds {
-		m.progress.Step(round, m.rounds)
-		for _, run := range runs {
+	for _, inTurn := range measuring.Turns(m.progress, m.rounds, runs) {
+		for _, run := range inTurn {
 			if run.result.Problem != "" {
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,14 +16,36 @@ import (
 	"time"
 )
 
-// peerKind is a process with another saver in it, in a directory of that name with a run.sh, and the ways to run it. A mode
-// that is not the first is measured in the cases that say so only.
+// peerKind is a process with another saver in it, and the ways to run it. A mode that is not the first is measured in the
+// cases that say so only.
 type peerKind struct {
 	name  string
 	modes []string
+	// variable is the environment variable that names its program; where it is empty the program is the run.sh in the
+	// directory of that name.
+	variable string
 }
 
-var peerKinds = []peerKind{{"python", []string{"sync", "async", "pipeline"}}, {"js", []string{"async"}}}
+var peerKinds = []peerKind{
+	{name: "python", modes: []string{"sync", "async", "pipeline"}},
+	{name: "js", modes: []string{"async"}},
+	{name: "go-port", modes: []string{"pool"}, variable: "PGWEFT_BENCH_GO_PEER"},
+}
+
+// errNotGiven is why a peer is left out that this repository does not have.
+var errNotGiven = errors.New("no program was given")
+
+// program is the path of what is started.
+func (k peerKind) program(directory string) (string, error) {
+	if k.variable == "" {
+		return filepath.Abs(filepath.Join(directory, k.name, "run.sh"))
+	}
+	given := os.Getenv(k.variable)
+	if given == "" {
+		return "", fmt.Errorf("%w: this repository has none, and %s names none (see bench/peers/README.md)", errNotGiven, k.variable)
+	}
+	return filepath.Abs(given)
+}
 
 // side is the name of the side that runs in a mode.
 func (k peerKind) side(mode string) string {
@@ -65,6 +88,7 @@ type answer struct {
 	OK          bool              `json:"ok"`
 	Error       string            `json:"error"`
 	Name        string            `json:"name"`
+	Note        string            `json:"note"`
 	Runtime     string            `json:"runtime"`
 	Versions    map[string]string `json:"versions"`
 	Operations  []string          `json:"operations"`
@@ -74,20 +98,17 @@ type answer struct {
 }
 
 // startPeer starts the process and greets it. The process lives until close, or until ctx ends.
-func startPeer(ctx context.Context, kind peerKind, directory, databaseURL, payloadsPath string) (*peer, error) {
-	script, err := filepath.Abs(filepath.Join(directory, kind.name, "run.sh"))
-	if err != nil {
-		return nil, err
-	}
+func startPeer(ctx context.Context, kind peerKind, program, databaseURL, payloadsPath string) (*peer, error) {
 	living, cancel := context.WithCancel(ctx)
 	p := &peer{
-		kind: kind, command: exec.CommandContext(living, script), answers: make(chan []byte), //nolint:gosec // a script of ours
+		kind: kind, command: exec.CommandContext(living, program), answers: make(chan []byte),
 		cancel: cancel, filled: map[string]bool{},
 	}
-	p.command.Dir = filepath.Dir(script)
+	p.command.Dir = filepath.Dir(program)
 	p.command.Stderr = &p.stderr
 	p.command.WaitDelay = 5 * time.Second
-	if err := p.start(); err != nil {
+	err := p.start()
+	if err != nil {
 		cancel()
 		return nil, err
 	}
@@ -225,6 +246,9 @@ func (s *peerSide) about() about {
 	title := s.said.Name
 	if len(s.kind.modes) > 1 {
 		title += ", " + s.mode
+	}
+	if s.said.Note != "" {
+		title += ": " + s.said.Note
 	}
 	return about{Side: s.name(), Title: title, Runtime: s.said.Runtime, Versions: s.said.Versions}
 }

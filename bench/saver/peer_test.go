@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // fakePeerVariable makes the test binary a peer that behaves as it says.
@@ -44,7 +46,7 @@ func fakePeer(behaviour string) {
 		case behaviour == "babbles":
 			fmt.Println("hello there")
 		case r.Do == "hello":
-			fmt.Printf(`{"ok":true,"name":"fake 1.0","runtime":"Go","versions":{"fake":"1.0"},"operations":["get"],"payloads":%q}`+"\n", r.Payloads)
+			fmt.Printf(`{"ok":true,"name":"fake 1.0","note":"one row only","runtime":"Go","versions":{"fake":"1.0"},"operations":["get"],"payloads":%q}`+"\n", r.Payloads)
 		case r.Do == "fill":
 			fmt.Println(`{"ok":true,"nanoseconds":5}`)
 		case r.Name != get || r.Mode != "sync":
@@ -64,10 +66,13 @@ func startFake(t *testing.T, behaviour string) (*peer, error) {
 	directory := t.TempDir()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(directory, "fake"), 0o755))
+	kind := peerKind{name: "fake", modes: []string{"sync"}}
+	program, err := kind.program(directory)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Dir(program), 0o755))
 	script := fmt.Sprintf("#!/bin/sh\n%s=%s exec '%s'\n", fakePeerVariable, behaviour, strings.ReplaceAll(self, "'", `'\''`))
-	require.NoError(t, os.WriteFile(filepath.Join(directory, "fake", "run.sh"), []byte(script), 0o755))
-	return startPeer(t.Context(), peerKind{"fake", []string{"sync"}}, directory, "postgres://somewhere", "payloads.json")
+	require.NoError(t, os.WriteFile(program, []byte(script), 0o755))
+	return startPeer(t.Context(), kind, program, "postgres://somewhere", "payloads.json")
 }
 
 func TestAPeerIsAskedInItsProtocol(t *testing.T) {
@@ -75,7 +80,7 @@ func TestAPeerIsAskedInItsProtocol(t *testing.T) {
 	p, err := startFake(t, "works")
 	require.NoError(t, err)
 	s := &peerSide{peer: p, mode: "sync"}
-	require.Equal(t, about{Side: "fake", Title: "fake 1.0", Runtime: "Go", Versions: map[string]string{"fake": "1.0"}}, s.about())
+	require.Equal(t, about{Side: "fake", Title: "fake 1.0: one row only", Runtime: "Go", Versions: map[string]string{"fake": "1.0"}}, s.about())
 
 	op := operation{Name: get, Payload: small, Thread: "t", Checkpoints: 10, Connections: 2}
 	require.False(t, s.supports(op), "the thread is not filled yet")
@@ -103,8 +108,33 @@ func TestAPeerThatCannotStartSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, "cannot connect to postgres://somewhere")
 	_, err = startFake(t, "babbles")
 	require.ErrorContains(t, err, "hello there")
-	_, err = startPeer(t.Context(), peerKind{"missing", []string{"sync"}}, t.TempDir(), "", "")
+	_, err = startPeer(t.Context(), peerKind{name: "missing", modes: []string{"sync"}}, filepath.Join(t.TempDir(), "run.sh"), "", "")
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestAPeerFromElsewhereIsTheProgramThatIsNamed(t *testing.T) {
+	const variable = "PGWEFT_BENCH_PEER_OF_THIS_TEST"
+	kind := peerKind{name: "elsewhere", modes: []string{"pool"}, variable: variable}
+	_, err := kind.program("bench/peers")
+	require.ErrorIs(t, err, errNotGiven)
+	require.ErrorContains(t, err, variable)
+	t.Setenv(variable, "/opt/peer/run.sh")
+	program, err := kind.program("bench/peers")
+	require.NoError(t, err)
+	require.Equal(t, "/opt/peer/run.sh", program)
+}
+
+func TestAPeerThatWasNotGivenIsSaidToBeLeftOutAndIsNoFailure(t *testing.T) {
+	t.Parallel()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer null.Close()
+	b := &bench{progress: measuring.NewProgress(null)}
+	b.leaveOut(peerKind{name: "elsewhere", modes: []string{"pool"}}, fmt.Errorf("%w: nobody has one", errNotGiven))
+	require.NoError(t, b.results.check(false))
+	require.Contains(t, b.results.markdown(nil), "| elsewhere | **not measured**: no program was given: nobody has one | | |\n")
+	b.leaveOut(peerKind{name: "broken", modes: []string{"sync"}}, errors.New("it fell over"))
+	require.ErrorContains(t, b.results.check(false), "broken: it fell over")
 }
 
 func TestAPeerThatDoesTooLittleIsNoResult(t *testing.T) {
@@ -143,7 +173,7 @@ func TestAPeerThatDoesNotAnswerIsNotAskedAgain(t *testing.T) {
 func TestAPeerThatFailsIsOutOfTheCaseAndOthersAreAnError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	run := &sideRun{side: &peerSide{peer: &peer{kind: peerKind{"fake", []string{"sync"}}}, mode: "sync"}}
+	run := &sideRun{side: &peerSide{peer: &peer{kind: peerKind{name: "fake", modes: []string{"sync"}}}, mode: "sync"}}
 	require.NoError(t, run.failed(t.Context(), broken))
 	require.Equal(t, "broken", run.result.Problem)
 	require.Equal(t, result{Side: "fake", Problem: "broken"}, run.end(&benchmarkCase{}))

@@ -2,60 +2,29 @@ package main
 
 import (
 	"bufio"
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // results are all that a run found out.
 type results struct {
-	Options options          `json:"options"`
-	Machine machine          `json:"machine"`
-	Sides   []about          `json:"sides"`
-	Targets []target         `json:"targets"`
-	Cases   []*benchmarkCase `json:"cases"`
+	Options options           `json:"options"`
+	Machine measuring.Machine `json:"machine"`
+	Sides   []about           `json:"sides"`
+	Targets []target          `json:"targets"`
+	Cases   []*benchmarkCase  `json:"cases"`
 }
 
-// machine is what the figures depend on.
-type machine struct {
-	CPU      string            `json:"cpu"`
-	Cores    int               `json:"cores"`
-	Load     string            `json:"load_average,omitempty"`
-	Go       string            `json:"go"`
-	Postgres string            `json:"postgres"`
-	PGVector string            `json:"pgvector"`
-	Settings map[string]string `json:"settings"`
-}
-
-func describe(ctx context.Context, conn *pgx.Conn) (machine, error) {
-	m := machine{
-		CPU: measuring.CPUModel(), Cores: runtime.NumCPU(), Load: measuring.LoadAverage(),
-		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH, Settings: map[string]string{},
-	}
-	err := conn.QueryRow(ctx, `select current_setting('server_version'),
-		(select extversion from pg_extension where extname = 'vector')`).Scan(&m.Postgres, &m.PGVector)
-	if err != nil {
-		return m, err
-	}
-	for _, name := range []string{"shared_buffers", "work_mem", "max_wal_size", "fsync", "full_page_writes", "autovacuum", "jit"} {
-		var value string
-		if err := conn.QueryRow(ctx, "select current_setting($1)", name).Scan(&value); err != nil {
-			return m, err
-		}
-		m.Settings[name] = value
-	}
-	return m, nil
-}
+// settings are those of the server that figures depend on.
+var settings = []string{"shared_buffers", "work_mem", "max_wal_size", "fsync", "full_page_writes", "autovacuum", "jit"}
 
 func (r *results) write(out io.Writer, directory string) error {
 	r.judge()
@@ -91,8 +60,12 @@ func (r *results) markdown(charts []chart) string {
 	r.writeHead(w)
 	r.writeTargets(w)
 	r.writeSides(w)
+	if len(charts) > 0 {
+		fmt.Fprint(w, "\n## How cost grows\n\nBoth axes are logarithmic: a line that is level costs the same at any size. The names on the right are in the order "+
+			"of the lines' right ends.\n")
+	}
 	for _, c := range charts {
-		fmt.Fprintf(w, "\n![%s](benchmarks/%s)\n", c.title, c.file)
+		fmt.Fprintf(w, "\n![%s: %s](benchmarks/%s)\n", c.title, c.y, c.file)
 	}
 	r.writeCases(w)
 	_ = w.Flush() // a strings.Builder takes everything
@@ -100,43 +73,54 @@ func (r *results) markdown(charts []chart) string {
 }
 
 func (r *results) writeHead(w *bufio.Writer) {
-	m := r.Machine
-	load := ""
-	if m.Load != "" {
-		load = " (load average at the start: " + m.Load + ")"
-	}
 	fmt.Fprintf(w, `# The savers and the store, measured
 
 Written by `+"`make bench`"+`; do not edit. All sides do the same operations with the same payloads on the same server with the same
-durability, in turns: a round of one, a round of the next, and again, %d rounds. A figure is the median of the rounds, with the
-slowest and the fastest round in brackets; percentiles are over all calls, in milliseconds. Reads decode into the side's own
-objects and are compared with what was written. Throughput is that of as many clients as there are connections, each sending
-its next call when the last has answered. Server CPU is the processor time of the clients' server processes, which others on
-the machine disturb least; WAL and disk are bytes a call. Allocations are those of the client, where it is Go.
+durability, in turns: a round of each, then another in the opposite order, rounds: %d. Reads decode into the side's own objects
+and are compared with what was written.
 
-PostgreSQL %s, pgvector %s, %s; %s, %d cores%s; `, r.Options.Rounds, m.Postgres, m.PGVector, m.Go, m.CPU, m.Cores, load)
-	for _, name := range sortedKeys(m.Settings) {
-		fmt.Fprintf(w, "%s %s, ", name, m.Settings[name])
-	}
-	fmt.Fprintf(w, "else the server's defaults. Seed %d; the text of the payloads follows the words of a book, with numbers. The "+
-		"databases have %d checkpoints but where said otherwise.\n", r.Options.Seed, slices.Max(append(r.Options.Sizes.Databases, 0)))
+- **per second**: the median of the rounds, with the slowest and the fastest round in brackets: of as many clients as there are
+  connections, each sending its next call when the last has answered. **x pgweft** is that divided by pgweft's: above 1 is faster.
+- **p50, p95, p99**: what a client waits for one call, in milliseconds, over the calls of all rounds.
+- **server CPU**: microseconds of processor time of the clients' server processes a call. Others who use the machine disturb it
+  least, so that it is the figure to compare runs by.
+- **WAL, disk**: bytes a call; disk only where the call adds something.
+- **allocations, allocated**: objects and bytes that the client allocates a call, where it is in this process.
+
+%s
+
+The databases have %s checkpoints but where said otherwise; a side whose tables are not LangGraph's has only those that are read.
+Seed %d; the text of the payloads follows the words of a book, with numbers.
+`, r.Options.Rounds, r.Machine, thousands(slices.Max(append(r.Options.Sizes.Databases, 0))), r.Options.Seed)
 }
+
+// designs is what is written by hand beside the report: what was tried for the targets that are missed, and what came of it.
+const designs = "benchmark-designs.md"
 
 func (r *results) writeTargets(w *bufio.Writer) {
 	if r.Options.Quick {
 		fmt.Fprint(w, "\n**This was a smoke test (--quick): its figures are too few to judge by.**\n")
 	}
-	fmt.Fprint(w, "\n## Targets\n\n| | wanted | measured | |\n|---|---|---:|---|\n")
+	count := map[string]int{}
 	for _, t := range r.Targets {
-		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", t.Name, t.Wanted, oneLine(t.Got), t.Met)
+		count[t.Met]++
+	}
+	fmt.Fprintf(w, "\n## Targets\n\n%d met, %d missed, %d not measured. What was tried for those missed: [%s](%s).\n\n"+
+		"| pgweft's | wanted | measured | |\n|---|---|---:|---|\n", count[met], count[missed], count[notMeasured], designs, designs)
+	for _, t := range r.Targets {
+		verdict := t.Met
+		if verdict == missed {
+			verdict = "**" + missed + "**"
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", t.Name, t.Wanted, oneLine(t.Got), verdict)
 	}
 }
 
 func (r *results) writeSides(w *bufio.Writer) {
 	fmt.Fprint(w, "\n## Sides\n\n| | what it is | runs on | versions |\n|---|---|---|---|\n")
 	for _, a := range r.Sides {
-		if a.Problem != "" {
-			fmt.Fprintf(w, "| %s | **not measured**: %s | | |\n", a.Side, oneLine(a.Problem))
+		if why := a.Absent + a.Problem; why != "" {
+			fmt.Fprintf(w, "| %s | **not measured**: %s | | |\n", a.Side, oneLine(why))
 			continue
 		}
 		var versions []string
@@ -162,13 +146,13 @@ func (r *results) writeCases(w *bufio.Writer) {
 	for _, c := range r.Cases {
 		if c.Group != group {
 			group = c.Group
-			fmt.Fprintf(w, "\n## %s\n", strings.ToUpper(group[:1])+group[1:])
+			fmt.Fprintf(w, "\n## %s\n\n%s\n", strings.ToUpper(group[:1])+group[1:], groupMeaning[group])
 		}
 		name := c.Name
 		if c.Group == groupDatabase {
-			name += fmt.Sprintf(", database of %d checkpoints", c.Database)
+			name += fmt.Sprintf(", database of %s checkpoints", thousands(c.Database))
 		}
-		fmt.Fprintf(w, "\n### %s\n\n| side | per second | times the first | p50 | p95 | p99 | server CPU us | WAL B | disk B | allocations | allocated B |\n"+
+		fmt.Fprintf(w, "\n### %s\n\n| side | per second | x pgweft | p50 | p95 | p99 | server CPU us | WAL B | disk B | allocations | allocated B |\n"+
 			"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n", name)
 		for _, res := range c.Results {
 			c.writeResult(w, res)
@@ -181,13 +165,21 @@ func (c *benchmarkCase) writeResult(w *bufio.Writer, res result) {
 		fmt.Fprintf(w, "| %s | **not measured**: %s | | | | | | | | | |\n", res.Side, oneLine(res.Problem))
 		return
 	}
-	ratio := ""
-	if first := c.Results[0]; first.Problem == "" && first.PerSecond > 0 {
-		ratio = fmt.Sprintf("%.2f", res.PerSecond/first.PerSecond)
+	ratio := "-"
+	if ours, err := c.figure(throughput, pgweftName); err == nil {
+		ratio = times(res.PerSecond / ours)
 	}
 	fmt.Fprintf(w, "| %s | %s (%s to %s) | %s | %.3f | %.3f | %.3f | %s | %.0f | %s | %s | %s |\n", res.Side, rate(res.PerSecond), rate(res.Slowest),
 		rate(res.Fastest), ratio, res.P50, res.P95, res.P99, orDash(res.ServerCPU), res.WAL, orDash(res.Disk), orDash(res.Allocations),
 		orDash(res.Allocated))
+}
+
+// times is a ratio with two digits at least, however small.
+func times(ratio float64) string {
+	if ratio < 0.1 {
+		return fmt.Sprintf("%.2g", ratio)
+	}
+	return fmt.Sprintf("%.2f", ratio)
 }
 
 func rate(perSecond float64) string {
@@ -197,6 +189,15 @@ func rate(perSecond float64) string {
 	return fmt.Sprintf("%.0f", perSecond)
 }
 
+// thousands is a number with a comma before each three of its digits.
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 func orDash(figure *float64) string {
 	if figure == nil {
 		return "-"
@@ -204,41 +205,45 @@ func orDash(figure *float64) string {
 	return fmt.Sprintf("%.0f", *figure)
 }
 
+// lowerIsBetter is the axis of what a client waits.
+const lowerIsBetter = "milliseconds (p50): lower is better"
+
 // charts show how cost grows; those without at least two points on a line are left out.
 func (r *results) charts() []chart {
 	byLength := func(file, title, name string, limit int) chart {
-		return r.chart(chart{file: file, title: title, x: "checkpoints in the thread", y: "p50, ms"}, r.lengths(name, limit),
+		return r.chart(chart{file: file, title: title, x: "checkpoints in the thread", y: lowerIsBetter}, r.lengths(name, limit),
 			func(c *benchmarkCase) float64 { return float64(c.Operation.Checkpoints) }, clientTime)
 	}
 	all := []chart{
-		byLength("get-by-length.svg", "Get the newest checkpoint", get, 0),
-		byLength("list-by-length.svg", "List the 10 newest checkpoints", list, 10),
+		byLength("get-by-length.svg", "Get the newest checkpoint, by length of the thread", get, 0),
+		byLength("list-by-length.svg", "List the 10 newest checkpoints, by length of the thread", list, 10),
 	}
 	for _, name := range []string{put, get} {
 		found := r.where(func(c *benchmarkCase) bool { return c.Group == groupDatabase && c.Operation.Name == name })
 		all = append(all, r.chart(chart{
-			file: name + "-by-database.svg", title: strings.ToUpper(name[:1]) + name[1:] + " of 4 x 200 B", x: "checkpoints in the database",
-			y: "p50, ms",
+			file: name + "-by-database.svg", title: strings.ToUpper(name[:1]) + name[1:] + " of 4 x 200 B, by size of the database",
+			x: "checkpoints in the database", y: lowerIsBetter,
 		}, found, func(c *benchmarkCase) float64 { return float64(c.Database) }, clientTime))
 	}
 	for _, what := range []struct{ file, title, name, payload string }{
-		{"put-by-connections.svg", "Put of 4 x 200 B", put, small},
-		{"put-20k-by-connections.svg", "Put of 20 KB", put, twentyKB},
-		{"get-20k-by-connections.svg", "Get of 20 KB", get, twentyKB},
+		{"put-by-connections.svg", "Put of 4 x 200 B, by connections", put, small},
+		{"put-20k-by-connections.svg", "Put of 20 KB, by connections", put, twentyKB},
+		{"get-20k-by-connections.svg", "Get of 20 KB, by connections", get, twentyKB},
 	} {
 		found := r.where(func(c *benchmarkCase) bool {
 			return (c.Group == groupPut || c.Group == groupGet) && c.Operation.Name == what.name && c.Operation.Payload == what.payload
 		})
-		all = append(all, r.chart(chart{file: what.file, title: what.title, x: "connections", y: "operations per second"}, found,
+		all = append(all, r.chart(chart{file: what.file, title: what.title, x: "connections", y: "operations per second: higher is better"}, found,
 			func(c *benchmarkCase) float64 { return float64(c.Operation.Connections) }, throughput))
 	}
 	return slices.DeleteFunc(all, func(c chart) bool { return len(c.lines) == 0 })
 }
 
-// chart adds a line for each side with figures in at least two of the cases.
+// chart adds a line for each side with figures in at least two of the cases, the highest first. A side has one colour in all
+// charts.
 func (r *results) chart(c chart, cases []*benchmarkCase, x func(c *benchmarkCase) float64, what string) chart {
-	for _, a := range r.Sides {
-		l := line{name: a.Side}
+	for i, a := range r.Sides {
+		l := line{name: a.Side, colour: lineColours[i%len(lineColours)]}
 		for _, measured := range cases {
 			if y, err := measured.figure(what, a.Side); err == nil {
 				l.points = append(l.points, point{x(measured), y})
@@ -249,5 +254,6 @@ func (r *results) chart(c chart, cases []*benchmarkCase, x func(c *benchmarkCase
 			c.lines = append(c.lines, l)
 		}
 	}
+	slices.SortStableFunc(c.lines, func(a, b line) int { return cmp.Compare(b.last(), a.last()) })
 	return c
 }

@@ -274,6 +274,7 @@ func TestEveryCaseHasANameOfItsOwn(t *testing.T) {
 	for _, s := range []sizes{fullSizes, quickSizes} {
 		names := map[string]bool{}
 		for _, c := range append(s.cases(), s.asyncCases()...) {
+			require.NotEmpty(t, groupMeaning[c.Group], c.Group)
 			name := c.Group + ": " + c.title()
 			require.False(t, names[name], name)
 			names[name] = true
@@ -312,7 +313,11 @@ func TestChartsAreTheSameForTheSameFigures(t *testing.T) {
 	charts := r.charts()
 	require.Len(t, charts, 1, "lines need two points")
 	require.Len(t, charts[0].lines, 2)
+	require.Equal(t, pgweftName, charts[0].lines[0].name, "the line that ends highest comes first")
+	require.Equal(t, lineColours[0], charts[0].lines[0].colour, "a side's colour does not depend on the chart")
+	require.Equal(t, lineColours[1], charts[0].lines[1].colour)
 	require.Equal(t, []point{{10, 0.6}, {1000, 0.66}, {10_000, 1.2}}, charts[0].lines[0].points)
+	require.Equal(t, []float64{10, 1000, 10_000}, charts[0].measuredAt())
 	picture := charts[0].svg()
 	require.Equal(t, picture, someResults().charts()[0].svg())
 	require.Equal(t, 6, strings.Count(picture, "<circle"))
@@ -335,6 +340,16 @@ func TestAnAxisPutsItsEndsWithinThePicture(t *testing.T) {
 	require.InDelta(t, a.at(1000)-a.at(100), a.at(100)-a.at(10), 1e-9)
 	require.Equal(t, []float64{10, 100, 1000, 10_000}, a.ticks())
 	require.False(t, math.IsNaN(newAxis([]float64{5, 5}, 0, 1).at(5)), "equal figures have a place as well")
+}
+
+func TestNumbersAreWrittenForReaders(t *testing.T) {
+	t.Parallel()
+	for n, text := range map[int]string{0: "0", 999: "999", 1000: "1,000", 23_304: "23,304", 1_234_567: "1,234,567"} {
+		require.Equal(t, text, thousands(n))
+	}
+	for ratio, text := range map[float64]string{1: "1.00", 12.345: "12.35", 0.1: "0.10", 0.0021: "0.0021"} {
+		require.Equal(t, text, times(ratio))
+	}
 }
 
 func TestResultsAreWrittenCompletely(t *testing.T) {

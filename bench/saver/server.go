@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // server watches what a database's server processes use, from a connection of its own.
@@ -14,7 +14,6 @@ type server struct {
 	url      string
 	database string
 	conn     *pgx.Conn
-	readable bool // whether the processor time of server processes can be read
 }
 
 func watch(ctx context.Context, databaseURL string) (*server, error) {
@@ -23,9 +22,7 @@ func watch(ctx context.Context, databaseURL string) (*server, error) {
 		return nil, err
 	}
 	s := &server{url: databaseURL, conn: conn}
-	err = conn.QueryRow(ctx, "select current_database(), has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute')").
-		Scan(&s.database, &s.readable)
-	return s, err
+	return s, conn.QueryRow(ctx, "select current_database()").Scan(&s.database)
 }
 
 func (s *server) close(ctx context.Context) {
@@ -54,35 +51,9 @@ func (s *server) read(ctx context.Context, disk bool) (u usage, err error) {
 	if err := s.conn.QueryRow(ctx, "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").Scan(&u.wal); err != nil {
 		return u, err
 	}
-	u.cpu, err = s.processorTime(ctx)
+	u.cpu, err = measuring.ServerCPU(ctx, s.conn)
+	delete(u.cpu, int32(s.conn.PgConn().PID())) //nolint:gosec // the ids of processes are 32 bits with a sign
 	return u, err
-}
-
-// processorTime is that of each client's server process, parallel workers left out. Who else uses the machine disturbs it
-// little; nil where the server is not on Linux or its user may not read its files.
-func (s *server) processorTime(ctx context.Context) (map[int32]time.Duration, error) {
-	if !s.readable {
-		return nil, nil
-	}
-	rows, err := s.conn.Query(ctx, `select pid, pg_read_file('/proc/' || pid || '/schedstat', 0, 100, true)
-		from pg_stat_activity
-		where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`)
-	if err != nil {
-		return nil, err
-	}
-	times := map[int32]time.Duration{}
-	var pid int32
-	var schedstat *string
-	_, err = pgx.ForEachRow(rows, []any{&pid, &schedstat}, func() error {
-		if schedstat == nil {
-			return nil
-		}
-		onCPU, _, _ := strings.Cut(*schedstat, " ")
-		nanoseconds, err := strconv.ParseInt(onCPU, 10, 64)
-		times[pid] = time.Duration(nanoseconds)
-		return err
-	})
-	return times, err
 }
 
 // cpuBetween is the processor time between two readings; false where it cannot be known: nothing could be read, or a server

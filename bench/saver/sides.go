@@ -67,7 +67,8 @@ type about struct {
 	Title    string            `json:"title"`
 	Runtime  string            `json:"runtime,omitempty"`
 	Versions map[string]string `json:"versions,omitempty"`
-	Problem  string            `json:"problem,omitempty"` // why it could not be measured
+	Absent   string            `json:"absent,omitempty"`  // why it was not asked for
+	Problem  string            `json:"problem,omitempty"` // why it could not be measured, though it was asked for
 }
 
 // call is one operation, made ready: do is timed, check is not.

@@ -15,11 +15,14 @@ type chart struct {
 	lines             []line
 }
 
-// line is a side's figures.
+// line is a side's figures, by x.
 type line struct {
-	name   string
-	points []point
+	name, colour string
+	points       []point
 }
+
+// last is where the line ends.
+func (l line) last() float64 { return l.points[len(l.points)-1].y }
 
 type point struct{ x, y float64 }
 
@@ -51,11 +54,14 @@ func (a axis) at(value float64) float64 {
 	return a.from + (math.Log10(value)-a.low)/(a.high-a.low)*(a.to-a.from)
 }
 
-// ticks are the 1, 2 and 5 of every power of ten, or the 1 alone where there are many.
+// ticks are round numbers of every power of ten: the fewer the powers, the more of them.
 func (a axis) ticks() []float64 {
-	steps := []float64{1, 2, 5}
-	if a.high-a.low > 2.5 {
-		steps = steps[:1]
+	steps := []float64{1}
+	switch powers := a.high - a.low; {
+	case powers < 0.8:
+		steps = []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8}
+	case powers < 2.5:
+		steps = []float64{1, 2, 5}
 	}
 	var ticks []float64
 	for power := math.Floor(a.low); power <= a.high; power++ {
@@ -96,14 +102,13 @@ func (c chart) draw(b *strings.Builder, text func(x, y float64, anchor, more, wo
 		fmt.Fprintf(b, `<path d="M%.1f %.1fH%.1f" stroke="#ddd"/>`+"\n", left, y.at(tick), chartWidth-right)
 		text(left-6, y.at(tick)+4, "end", "", number(tick))
 	}
-	for _, tick := range x.ticks() {
+	for _, tick := range c.measuredAt() {
 		fmt.Fprintf(b, `<path d="M%.1f %.1fV%.1f" stroke="#ddd"/>`+"\n", x.at(tick), top, chartHeight-bottom)
 		text(x.at(tick), chartHeight-bottom+16, "middle", "", number(tick))
 	}
 	text((left+chartWidth-right)/2, chartHeight-12, "middle", "", c.x)
 	text(16, (top+chartHeight-bottom)/2, "middle", fmt.Sprintf(` transform="rotate(-90 16 %.1f)"`, (top+chartHeight-bottom)/2), c.y)
 	for i, l := range c.lines {
-		colour := lineColours[i%len(lineColours)]
 		var path strings.Builder
 		for j, p := range l.points {
 			letter := "L"
@@ -111,13 +116,25 @@ func (c chart) draw(b *strings.Builder, text func(x, y float64, anchor, more, wo
 				letter = "M"
 			}
 			fmt.Fprintf(&path, "%s%.1f %.1f", letter, x.at(p.x), y.at(p.y))
-			fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`+"\n", x.at(p.x), y.at(p.y), colour)
+			fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`+"\n", x.at(p.x), y.at(p.y), l.colour)
 		}
-		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", path.String(), colour)
+		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", path.String(), l.colour)
 		legend := top + 10 + 20*float64(i)
-		fmt.Fprintf(b, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="3"/>`+"\n", chartWidth-right+14, legend-4, colour)
+		fmt.Fprintf(b, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="3"/>`+"\n", chartWidth-right+14, legend-4, l.colour)
 		text(chartWidth-right+42, legend, "start", "", l.name)
 	}
+}
+
+// measuredAt is where the lines have points.
+func (c chart) measuredAt() []float64 {
+	var xs []float64
+	for _, l := range c.lines {
+		for _, p := range l.points {
+			xs = append(xs, p.x)
+		}
+	}
+	slices.Sort(xs)
+	return slices.Compact(xs)
 }
 
 // number writes a figure as a person would.
@@ -126,7 +143,7 @@ func number(value float64) string {
 	case value >= 1e6:
 		return fmt.Sprintf("%gM", value/1e6)
 	case value >= 10_000:
-		return fmt.Sprintf("%gk", value/1000)
+		return fmt.Sprintf("%.3gk", value/1000)
 	}
 	return fmt.Sprintf("%g", math.Round(value*1e6)/1e6)
 }

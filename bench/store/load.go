@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pgweft/pgweft/bench/internal/langgraph"
 	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
@@ -31,10 +32,8 @@ func loadSearch(ctx context.Context, ours, theirs *side, d *dataset, p *measurin
 		return err
 	}
 	p.Stage("copy the rows to LangGraph's tables")
-	if err := makeLangGraphTables(ctx, theirs); err != nil {
-		return err
-	}
-	if err := makeLangGraphVectors(ctx, theirs, d.dims); err != nil {
+	// The index is built when the rows are there.
+	if err := makeLangGraphTables(ctx, theirs, langgraph.VectorTable(d.dims)); err != nil {
 		return err
 	}
 	// Items before their vectors, which refer to them.
@@ -145,38 +144,9 @@ func binaryVector(vector []float32) []byte {
 	return b
 }
 
-// makeLangGraphTables has the columns, keys and indexes of LangGraph's own migrations.
-func makeLangGraphTables(ctx context.Context, s *side) error {
-	_, err := s.conn.Exec(ctx, fmt.Sprintf(`
-		create schema %[1]s;
-		create table %[1]s.store (
-			prefix text not null,
-			key text not null,
-			value jsonb not null,
-			created_at timestamptz default current_timestamp,
-			updated_at timestamptz default current_timestamp,
-			expires_at timestamptz,
-			ttl_minutes integer,
-			primary key (prefix, key)
-		);
-		create index store_prefix_idx on %[1]s.store (prefix text_pattern_ops);
-		create index idx_store_expires_at on %[1]s.store (expires_at) where expires_at is not null;`, s.schema))
-	return err
-}
-
-// makeLangGraphVectors leaves the index out, which is built when the rows are there.
-func makeLangGraphVectors(ctx context.Context, s *side, dims int) error {
-	_, err := s.conn.Exec(ctx, fmt.Sprintf(`
-		create table %[1]s.store_vectors (
-			prefix text not null,
-			key text not null,
-			field_name text not null,
-			embedding vector(%[2]d),
-			created_at timestamptz default current_timestamp,
-			updated_at timestamptz default current_timestamp,
-			primary key (prefix, key, field_name),
-			foreign key (prefix, key) references %[1]s.store (prefix, key) on delete cascade
-		)`, s.schema, dims))
+// makeLangGraphTables makes the schema that the connection looks for tables in first.
+func makeLangGraphTables(ctx context.Context, s *side, more string) error {
+	_, err := s.conn.Exec(ctx, "create schema "+s.schema+";"+langgraph.StoreTables+more)
 	return err
 }
 
@@ -188,8 +158,6 @@ func copyRows(ctx context.Context, from, to *side, table, columns string) error 
 // buildIndexes builds both at a time, each by one process: more would need shared memory that containers lack.
 func buildIndexes(ctx context.Context, ours, theirs *side, definition string, items int, p *measuring.Progress) error {
 	p.Stage("build both vector indexes, items indexed")
-	theirDefinition := "create index store_vectors_embedding_idx on " + theirs.table("store_vectors") +
-		" using hnsw (embedding vector_cosine_ops)"
 	watcher, err := pgx.ConnectConfig(ctx, ours.conn.Config())
 	if err != nil {
 		return err
@@ -208,7 +176,7 @@ func buildIndexes(ctx context.Context, ours, theirs *side, definition string, it
 
 	group, building := errgroup.WithContext(ctx)
 	group.Go(func() error { return buildIndex(building, ours, definition) })
-	group.Go(func() error { return buildIndex(building, theirs, theirDefinition) })
+	group.Go(func() error { return buildIndex(building, theirs, langgraph.VectorIndex) })
 	return group.Wait()
 }
 

@@ -13,14 +13,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
-	"time"
 
 	"github.com/pgweft/pgweft/bench/internal/measuring"
-	"github.com/pgweft/pgweft/testcontainers"
 )
 
 // options are the sizes of a run and where its results go.
@@ -38,16 +33,7 @@ type options struct {
 	markdownPath string
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
-	err := run(ctx, os.Args[1:], os.Stdout, measuring.NewProgress(os.Stderr))
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "bench/store: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { measuring.Main("bench/store", run) }
 
 func run(ctx context.Context, args []string, out io.Writer, p *measuring.Progress) (err error) {
 	opts, err := parseOptions(args, out)
@@ -56,16 +42,11 @@ func run(ctx context.Context, args []string, out io.Writer, p *measuring.Progres
 	}
 	newDatabase := func(context.Context) (string, error) { return opts.database, nil }
 	if opts.database == "" {
-		p.Stage("start Postgres")
-		postgres, err := startPostgres(ctx)
+		postgres, err := measuring.StartPostgres(ctx, p, serverSettings)
 		if err != nil {
 			return err
 		}
-		defer func() {
-			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-			defer cancel()
-			err = errors.Join(err, postgres.Close(closing))
-		}()
+		defer func() { err = errors.Join(err, measuring.StopPostgres(ctx, postgres)) }()
 		newDatabase = func(ctx context.Context) (string, error) {
 			database, err := postgres.Clone(ctx) // goes with the server
 			if err != nil {
@@ -113,7 +94,7 @@ func (r *results) measure(ctx context.Context, databaseURL string, part part, p 
 		return err
 	}
 	defer theirs.close(ctx)
-	if r.Machine, err = describe(ctx, ours.conn); err != nil {
+	if r.Machine, err = measuring.Describe(ctx, ours.conn, settings...); err != nil {
 		return err
 	}
 	return part.measure(ctx, r, ours, theirs, p)
@@ -177,11 +158,5 @@ func (o options) validate() error {
 	return nil
 }
 
-// startPostgres gives the server the memory to hold the data and the indexes. A server of DATABASE_URL is taken as it is.
-func startPostgres(ctx context.Context) (*testcontainers.Postgres, error) {
-	var opts []testcontainers.Option
-	if os.Getenv("DATABASE_URL") == "" {
-		opts = append(opts, testcontainers.WithSettings(map[string]string{"shared_buffers": "2GB", "max_wal_size": "8GB"}))
-	}
-	return testcontainers.Run(ctx, opts...)
-}
+// serverSettings give the server the memory to hold the data and the indexes.
+var serverSettings = map[string]string{"shared_buffers": "2GB", "max_wal_size": "8GB"}

@@ -101,14 +101,14 @@ func measureNamespaces(ctx context.Context, r *results, ours, theirs *side, p *m
 	for _, c := range listCases {
 		p.Stage("%s", c.Name)
 		call := func(s *side) (string, []any) { return s.list(c) }
-		if err := r.measureNamespaceCase(ctx, ours, theirs, c.Name, call); err != nil {
+		if err := r.measureNamespaceCase(ctx, ours, theirs, c.Name, call, p); err != nil {
 			return err
 		}
 	}
 	for _, c := range scanCases {
 		p.Stage("%s", c.Name)
 		call := func(s *side) (string, []any) { return s.search(query{prefix: c.Prefix}, limit) }
-		if err := r.measureNamespaceCase(ctx, ours, theirs, c.Name, call); err != nil {
+		if err := r.measureNamespaceCase(ctx, ours, theirs, c.Name, call, p); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func loadNamespaces(ctx context.Context, ours, theirs *side, items int, p *measu
 	if err != nil {
 		return err
 	}
-	if err := makeLangGraphTables(ctx, theirs); err != nil {
+	if err := makeLangGraphTables(ctx, theirs, ""); err != nil {
 		return err
 	}
 	if err := copyRows(ctx, ours, theirs, "store", "prefix, key, value, created_at, updated_at"); err != nil {
@@ -139,43 +139,57 @@ func loadNamespaces(ctx context.Context, ours, theirs *side, items int, p *measu
 	return vacuum(ctx, []*side{ours, theirs}, "store")
 }
 
-func (r *results) measureNamespaceCase(ctx context.Context, ours, theirs *side, name string, call func(*side) (string, []any)) error {
-	var times [2][]time.Duration
-	var answers [2][]string
-	sides := []*side{ours, theirs}
-	for i := range warmUps + r.Options.NamespaceRuns {
-		for k := range sides {
-			k = (k + i) % 2
-			sql, args := call(sides[k])
-			start := time.Now()
-			answer, err := firstColumns(ctx, sides[k].conn, sql, args)
-			took := time.Since(start)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", name, sides[k].name, err)
-			}
-			answers[k] = answer
-			if i >= warmUps {
-				times[k] = append(times[k], took)
+// namespaceRun is one side at work on a case.
+type namespaceRun struct {
+	side   *side
+	sql    string
+	args   []any
+	times  []time.Duration
+	answer []string
+}
+
+func (r *results) measureNamespaceCase(ctx context.Context, ours, theirs *side, name string, call func(*side) (string, []any), p *measuring.Progress,
+) error {
+	runs := []*namespaceRun{{side: ours}, {side: theirs}}
+	for _, run := range runs {
+		run.sql, run.args = call(run.side)
+	}
+	for round, inTurn := range measuring.Turns(p, measuring.WarmUps+r.Options.NamespaceRuns, runs) {
+		for _, run := range inTurn {
+			if err := run.call(ctx, round >= measuring.WarmUps); err != nil {
+				return fmt.Errorf("%s: %s: %w", name, run.side.name, err)
 			}
 		}
 	}
-	for k := range answers {
-		slices.Sort(answers[k]) // LangGraph sorts by the collation of the database
+	for _, run := range runs {
+		slices.Sort(run.answer) // LangGraph sorts by the collation of the database
 	}
-	if !slices.Equal(answers[0], answers[1]) {
-		return fmt.Errorf("%s: the answers differ: %s and %s", name, answers[0], answers[1])
+	if !slices.Equal(runs[0].answer, runs[1].answer) {
+		return fmt.Errorf("%s: the answers differ: %s and %s", name, runs[0].answer, runs[1].answer)
 	}
-	c := namespaceCase{Name: name, Rows: len(answers[0])}
-	for k, stats := range []*readStats{&c.Ours, &c.Theirs} {
-		sql, args := call(sides[k])
-		buffers, err := sharedBuffers(ctx, sides[k].conn, sql, args)
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", name, sides[k].name, err)
+	c := namespaceCase{Name: name, Rows: len(runs[0].answer)}
+	for i, stats := range []*readStats{&c.Ours, &c.Theirs} {
+		var err error
+		if *stats, err = runs[i].end(ctx); err != nil {
+			return fmt.Errorf("%s: %s: %w", name, runs[i].side.name, err)
 		}
-		*stats = readStats{P50: measuring.Percentile(times[k], 50), P95: measuring.Percentile(times[k], 95), Buffers: buffers}
 	}
 	r.Namespaces = append(r.Namespaces, c)
 	return nil
+}
+
+func (r *namespaceRun) call(ctx context.Context, counts bool) (err error) {
+	start := time.Now()
+	r.answer, err = firstColumns(ctx, r.side.conn, r.sql, r.args)
+	if counts {
+		r.times = append(r.times, time.Since(start))
+	}
+	return err
+}
+
+func (r *namespaceRun) end(ctx context.Context) (readStats, error) {
+	buffers, err := sharedBuffers(ctx, r.side.conn, r.sql, r.args)
+	return readStats{P50: measuring.Percentile(r.times, 50), P95: measuring.Percentile(r.times, 95), Buffers: buffers}, err
 }
 
 // firstColumns are the values of the first columns joined: the namespace, or the prefix and the key of an item.

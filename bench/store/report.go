@@ -2,16 +2,12 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
@@ -21,43 +17,15 @@ const recallTarget = 0.98
 
 // results is all that a run found out.
 type results struct {
-	Options        options         `json:"options"`
-	Machine        machine         `json:"machine"`
-	Search         []cell          `json:"search,omitempty"`
-	NamespaceCount int             `json:"namespaces,omitempty"`
-	Namespaces     []namespaceCase `json:"namespace_cases,omitempty"`
+	Options        options           `json:"options"`
+	Machine        measuring.Machine `json:"machine"`
+	Search         []cell            `json:"search,omitempty"`
+	NamespaceCount int               `json:"namespaces,omitempty"`
+	Namespaces     []namespaceCase   `json:"namespace_cases,omitempty"`
 }
 
-// machine is what the times depend on.
-type machine struct {
-	CPU      string            `json:"cpu"`
-	Cores    int               `json:"cores"`
-	Load     string            `json:"load_average,omitempty"`
-	Go       string            `json:"go"`
-	Postgres string            `json:"postgres"`
-	PGVector string            `json:"pgvector"`
-	Settings map[string]string `json:"settings"`
-}
-
-func describe(ctx context.Context, conn *pgx.Conn) (machine, error) {
-	m := machine{
-		CPU: measuring.CPUModel(), Cores: runtime.NumCPU(), Load: measuring.LoadAverage(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-		Settings: map[string]string{},
-	}
-	err := conn.QueryRow(ctx, `select current_setting('server_version'),
-		(select extversion from pg_extension where extname = 'vector')`).Scan(&m.Postgres, &m.PGVector)
-	if err != nil {
-		return m, err
-	}
-	for _, name := range []string{"shared_buffers", "work_mem", "effective_cache_size", "random_page_cost", "jit"} {
-		var value string
-		if err := conn.QueryRow(ctx, "select current_setting($1)", name).Scan(&value); err != nil {
-			return m, err
-		}
-		m.Settings[name] = value
-	}
-	return m, nil
-}
+// settings are those of the server that times depend on.
+var settings = []string{"shared_buffers", "work_mem", "effective_cache_size", "random_page_cost", "jit"}
 
 // check is what has to hold on a machine however busy.
 func (r *results) check() error {
@@ -117,8 +85,7 @@ func (r *results) markdown() string {
 	fmt.Fprintf(w, "# Search of the store, measured\n\nWritten by `make bench-store`; do not edit. \"LangGraph\" is the query that "+
 		"LangGraph's PostgresStore sends (langgraph-checkpoint-postgres 3.2), on tables and indexes as its migrations make them. Both "+
 		"have the same rows, server and kind of connection (one each, prepared statements), and get the same queries in turns. "+
-		"Times are what the client waits, in milliseconds.\n\n")
-	r.writeMachine(w)
+		"Times are what the client waits, in milliseconds.\n\n%s\n", r.Machine)
 	if len(r.Search) > 0 {
 		r.writeSearch(w)
 	}
@@ -127,15 +94,6 @@ func (r *results) markdown() string {
 	}
 	_ = w.Flush() // to a strings.Builder, which takes everything
 	return text.String()
-}
-
-func (r *results) writeMachine(w *bufio.Writer) {
-	m := r.Machine
-	fmt.Fprintf(w, "PostgreSQL %s, pgvector %s, %s; %s, %d cores", m.Postgres, m.PGVector, m.Go, m.CPU, m.Cores)
-	if m.Load != "" {
-		fmt.Fprintf(w, " (load average at the start: %s)", m.Load)
-	}
-	fmt.Fprintf(w, "; shared_buffers %s, work_mem %s, else the server's defaults.\n", m.Settings["shared_buffers"], m.Settings["work_mem"])
 }
 
 func (r *results) writeSearch(w *bufio.Writer) {

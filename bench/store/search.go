@@ -2,24 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pgweft/pgweft/bench/internal/langgraph"
 	"github.com/pgweft/pgweft/bench/internal/measuring"
 )
 
 // limit is how many rows a search asks for.
 const limit = 10
-
-// warmUps are queries of a cell that are not counted: plans of prepared statements settle at the sixth.
-const warmUps = 8
 
 // cell is one namespace size by one filter.
 type cell struct {
@@ -78,28 +73,25 @@ func measureSearch(ctx context.Context, r *results, ours, theirs *side, p *measu
 	return nil
 }
 
-// measureCell sends the same queries to both sides in turns, whoever was first being second next.
+// measureCell sends the same queries to both sides in turns.
 func measureCell(ctx context.Context, ours, theirs *side, d *dataset, l level, kind filterKind, queries int, rng *rand.Rand, p *measuring.Progress,
 ) (cell, error) {
 	c := cell{Namespace: l.Name, Filter: kind}
 	runs := []*cellRun{{side: ours}, {side: theirs}}
-	for i := range warmUps + queries {
-		p.Step(i, warmUps+queries)
-		q := d.query(rng, l, kind, i)
-		if i == warmUps {
-			for _, run := range runs {
+	for round, inTurn := range measuring.Turns(p, measuring.WarmUps+queries, runs) {
+		q := d.query(rng, l, kind, round)
+		counts := round >= measuring.WarmUps
+		for _, run := range inTurn {
+			if round == measuring.WarmUps {
 				if err := run.begin(ctx); err != nil {
 					return c, err
 				}
 			}
-		}
-		for _, run := range runs {
-			if err := run.query(ctx, d, q, i >= warmUps); err != nil {
+			if err := run.query(ctx, d, q, counts); err != nil {
 				return c, fmt.Errorf("%s: %w", run.side.name, err)
 			}
 		}
-		slices.Reverse(runs)
-		if i >= warmUps {
+		if counts {
 			c.Matching += float64(q.matching) / float64(queries)
 			c.Wanted += float64(len(q.nearest)) / float64(queries)
 		}
@@ -144,7 +136,7 @@ func (r *cellRun) query(ctx context.Context, d *dataset, q query, counts bool) e
 	if err != nil {
 		return err
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[foundItem])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[langgraph.Found])
 	took := time.Since(start)
 	if err != nil || !counts {
 		return err
@@ -166,16 +158,6 @@ func (r *cellRun) query(ctx context.Context, d *dataset, q query, counts bool) e
 		r.complete++
 	}
 	return nil
-}
-
-// foundItem is a row of a search on either side.
-type foundItem struct {
-	Prefix    string
-	Key       string
-	Value     json.RawMessage
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Score     *float64
 }
 
 func (r *cellRun) end(ctx context.Context) (searchStats, error) {
@@ -213,18 +195,8 @@ func (s *side) vectorIndexScans(ctx context.Context) (int64, error) {
 	return scans, err
 }
 
-// serverCPU is the processor time of the connection's server process, parallel workers left out. Who else uses the machine
-// disturbs it little; 0 where the server is not on Linux or its user may not read its files.
+// serverCPU is the processor time of the connection's server process; 0 where the server does not tell.
 func (s *side) serverCPU(ctx context.Context) (time.Duration, error) {
-	var readable bool
-	if err := s.conn.QueryRow(ctx, "select has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute')").Scan(&readable); err != nil || !readable {
-		return 0, err
-	}
-	var schedstat *string
-	if err := s.conn.QueryRow(ctx, "select pg_read_file('/proc/self/schedstat', 0, 100, true)").Scan(&schedstat); err != nil || schedstat == nil {
-		return 0, err
-	}
-	onCPU, _, _ := strings.Cut(*schedstat, " ")
-	nanoseconds, err := strconv.ParseInt(onCPU, 10, 64)
-	return time.Duration(nanoseconds), err
+	times, err := measuring.ServerCPU(ctx, s.conn)
+	return times[int32(s.conn.PgConn().PID())], err //nolint:gosec // the ids of processes are 32 bits with a sign
 }

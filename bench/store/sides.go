@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pgweft/pgweft/bench/internal/langgraph"
 	"github.com/pgweft/pgweft/migrations"
 )
 
@@ -77,8 +78,7 @@ func notNull(texts []string) []string {
 	return texts
 }
 
-// newLangGraph connects to tables as LangGraph's PostgresStore makes them, and has the statements it sends, as of
-// langgraph-checkpoint-postgres 3.2: the vector bound twice, 2 * limit + 1 candidates, refreshing TTLs, all prepared.
+// newLangGraph connects to tables as LangGraph's PostgresStore makes them, and has the statements it sends, all prepared.
 func newLangGraph(ctx context.Context, databaseURL string) (*side, error) {
 	const schema = "langgraph_python"
 	conn, err := connect(ctx, databaseURL, schema+", public")
@@ -88,71 +88,16 @@ func newLangGraph(ctx context.Context, databaseURL string) (*side, error) {
 	return &side{name: "LangGraph", schema: schema, conn: conn, search: langGraphSearch, list: langGraphList}, nil
 }
 
-// arguments numbers the placeholders of a statement.
-type arguments []any
-
-func (a *arguments) add(value any) string {
-	*a = append(*a, value)
-	return fmt.Sprintf("$%d", len(*a))
-}
-
 func langGraphSearch(q query, limit int) (string, []any) {
-	var args arguments
-	conditions := func() string {
-		where := fmt.Sprintf(`(store.prefix = %s or store.prefix like %s escape '\')`, args.add(q.prefix), args.add(escapeLike(q.prefix)+".%"))
-		if q.field != "" {
-			where += fmt.Sprintf(" and value -> %s::text = %s::jsonb", args.add(q.field), args.add(q.fieldJSON))
-		}
-		return where
-	}
-	var found string
-	if q.vector == nil {
-		found = fmt.Sprintf(`select store.prefix, store.key, store.value, store.created_at, store.updated_at, null as score
-			from store
-			where %s
-			order by store.updated_at desc
-			limit %s::bigint offset %s::bigint`, conditions(), args.add(limit), args.add(0))
-	} else {
-		found = fmt.Sprintf(`with scored as (
-				select store.prefix, store.key, store.value, store.created_at, store.updated_at,
-					sv.embedding <=> %s::float8[]::vector as neg_score
-				from store
-				join store_vectors sv on store.prefix = sv.prefix and store.key = sv.key
-				where %s
-				order by sv.embedding <=> %s::float8[]::vector asc
-				limit %s::bigint
-			)
-			select uniq.prefix, uniq.key, uniq.value, uniq.created_at, uniq.updated_at, 1 - uniq.neg_score as score
-			from (
-				select distinct on (scored.prefix, scored.key)
-					scored.prefix, scored.key, scored.value, scored.created_at, scored.updated_at, scored.neg_score
-				from scored
-				order by scored.prefix, scored.key, scored.neg_score asc
-			) uniq
-			order by score desc
-			limit %s::bigint offset %s::bigint`,
-			args.add(q.vector), conditions(), args.add(q.vector), args.add(2*limit+1), args.add(limit), args.add(0))
-	}
-	return `with search_results as (` + found + `), updated as (
-			update store s
-			set expires_at = now() + (s.ttl_minutes || ' minutes')::interval
-			from search_results sr
-			where s.prefix = sr.prefix and s.key = sr.key and s.ttl_minutes is not null
-		)
-		select sr.prefix, sr.key, sr.value, sr.created_at, sr.updated_at, sr.score
-		from search_results sr`, args
-}
-
-func escapeLike(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+	return langgraph.Search{Prefix: q.prefix, Vector: q.vector, Field: q.field, Equals: q.fieldJSON, Limit: limit}.Statement()
 }
 
 func langGraphList(c listCase) (string, []any) {
-	var args arguments
-	depth, again := args.add(c.MaxDepth), args.add(c.MaxDepth)
+	var args langgraph.Arguments
+	depth, again := args.Add(c.MaxDepth), args.Add(c.MaxDepth)
 	var conditions []string
 	for _, m := range c.Match {
-		conditions = append(conditions, "prefix ~ "+args.add(m.pattern()))
+		conditions = append(conditions, "prefix ~ "+args.Add(m.pattern()))
 	}
 	where := ""
 	if len(conditions) > 0 {
@@ -172,5 +117,5 @@ func langGraphList(c listCase) (string, []any) {
 			from store%s
 		) as subquery
 		order by truncated_prefix
-		limit %s::bigint offset %s::bigint`, depth, again, where, args.add(c.Limit), args.add(0)), args
+		limit %s::bigint offset %s::bigint`, depth, again, where, args.Add(c.Limit), args.Add(0)), args
 }

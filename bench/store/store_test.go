@@ -155,7 +155,6 @@ func TestConditionsBecomeLangGraphsPatterns(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `^a\.[^.]+\.b\-1(\.|\Z)`, match{"prefix", "a.*.b-1"}.pattern())
 	require.Equal(t, `(^|\.)facts\Z`, match{"suffix", "facts"}.pattern())
-	require.Equal(t, `a\_b\%\\.%`, escapeLike(`a_b%\`)+".%")
 }
 
 func TestOptions(t *testing.T) {

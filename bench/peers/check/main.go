@@ -2,7 +2,7 @@
 // offers, and compares what it answers with what its payloads say. It prints `name: N passed, N failed` for each peer, and
 // ends with a status other than 0 where one failed or did not start.
 //
-//	check DIRECTORY PEER [PEER ...]    the peer's program is DIRECTORY/PEER/run.sh
+//	check DIRECTORY PEER [PEER ...]    the peer's program is DIRECTORY/PEER/run.sh, or PROGRAM where PEER is NAME=PROGRAM
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,8 +52,12 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.Remove(payloads)) }()
-	for _, name := range args[1:] {
-		err = errors.Join(err, checkPeer(ctx, postgres, payloads, filepath.Join(args[0], name, "run.sh"), name))
+	for _, peer := range args[1:] {
+		name, program, given := strings.Cut(peer, "=")
+		if !given {
+			program = filepath.Join(args[0], name, "run.sh")
+		}
+		err = errors.Join(err, checkPeer(ctx, postgres, payloads, program, name))
 	}
 	return err
 }

@@ -2384,13 +2384,17 @@ parallel safe
 security invoker
 rows 1
 as $fn$
-  select array_agg(w.type order by w.task_path, w.task_id, w.idx), array_agg(w.blob order by w.task_path, w.task_id, w.idx)
-  from @extschema@.checkpoint_writes w
-  where p_checkpoint -> 'v' < '4'::jsonb
-    and w.thread_id = p_thread_id
-    and w.checkpoint_ns = p_checkpoint_ns
-    and w.checkpoint_id = p_parent_checkpoint_id
-    and w.channel = '__pregel_tasks'
+  select array_agg(w.type), array_agg(w.blob)
+  from (
+    select cw.type, cw.blob
+    from @extschema@.checkpoint_writes cw
+    where p_checkpoint -> 'v' < '4'::jsonb
+      and cw.thread_id = p_thread_id
+      and cw.checkpoint_ns = p_checkpoint_ns
+      and cw.checkpoint_id = p_parent_checkpoint_id
+      and cw.channel = '__pregel_tasks'
+    order by cw.task_path, cw.task_id, cw.idx
+  ) w
 $fn$;
 
 comment on function @extschema@.pending_sends(text, text, text, jsonb) is
@@ -2426,28 +2430,20 @@ comment on function @extschema@.pending_writes(text, text, text) is
   'Writes of one checkpoint as parallel arrays, ordered by task_path, task_id, idx.';
 revoke all on function @extschema@.pending_writes(text, text, text) from public;
 
--- sql/checkpoints/get_checkpoint.sql
+-- sql/checkpoints/checkpoint_contents.sql
 
--- Reads one checkpoint whole: the named one, or the newest of the namespace when p_checkpoint_id is null. No row when
--- there is none. Values that are not inline in checkpoint -> 'channel_values' come as parallel arrays (value_*), pending
--- writes likewise (write_*, in the order they apply), and for checkpoints older than format 4 the packets of
--- pending_sends (send_*). Arrays without elements are null.
--- The id is bounded on both sides rather than compared only when given, so that one cached plan probes the primary key in
--- both cases; U+10FFFF is above every identifier.
--- Locks: none. Errors: LG002.
-create or replace function @extschema@.get_checkpoint(
+-- What a checkpoint is read with, as parallel arrays: the values that are not inline in checkpoint -> 'channel_values' (value_*),
+-- its pending writes in the order they apply (write_*), and for checkpoints older than format 4 the packets of pending_sends
+-- (send_*). Arrays without elements are null. In a FROM clause the planner inlines this function.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.checkpoint_contents(
   p_thread_id text,
-  p_checkpoint_ns text default '',
-  p_checkpoint_id text default null
+  p_checkpoint_ns text,
+  p_checkpoint_id text,
+  p_parent_checkpoint_id text,
+  p_checkpoint jsonb
 )
 returns table (
-  thread_id text,
-  checkpoint_ns text,
-  checkpoint_id text,
-  parent_checkpoint_id text,
-  checkpoint jsonb,
-  metadata jsonb,
-  created_at timestamptz,
   value_channels text[],
   value_types text[],
   value_blobs bytea[],
@@ -2460,43 +2456,23 @@ returns table (
   send_types text[],
   send_blobs bytea[]
 )
-language plpgsql
+language sql
 stable
 parallel safe
 security invoker
 rows 1
 as $fn$
-#variable_conflict use_column
-begin
-  if p_thread_id is null or p_thread_id = '' or p_checkpoint_ns is null or p_checkpoint_id = '' then
-    perform @extschema@.reject_argument('checkpoint to read',
-      format('thread_id %L, checkpoint_ns %L, checkpoint_id %L.', p_thread_id, p_checkpoint_ns, p_checkpoint_id),
-      'thread_id is needed; checkpoint_ns is empty for the root graph; checkpoint_id is null for the newest.');
-  end if;
-  return query
-  select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at,
-    v.channels, v.types, v.blobs,
+  select v.channels, v.types, v.blobs,
     w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs,
     s.types, s.blobs
-  from (
-    select *
-    from @extschema@.checkpoints c
-    where c.thread_id = p_thread_id
-      and c.checkpoint_ns = p_checkpoint_ns
-      and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
-      and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
-    order by c.checkpoint_id desc
-    limit 1
-  ) c
-  cross join lateral @extschema@.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) v
-  cross join lateral @extschema@.pending_writes(c.thread_id, c.checkpoint_ns, c.checkpoint_id) w
-  cross join lateral @extschema@.pending_sends(c.thread_id, c.checkpoint_ns, c.parent_checkpoint_id, c.checkpoint) s;
-end
+  from @extschema@.channel_blobs(p_thread_id, p_checkpoint_ns, p_checkpoint) v
+  cross join @extschema@.pending_writes(p_thread_id, p_checkpoint_ns, p_checkpoint_id) w
+  cross join @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) s
 $fn$;
 
-comment on function @extschema@.get_checkpoint(text, text, text) is
-  'One checkpoint with its channel values and pending writes: the named one, or the newest; no row when there is none.';
-revoke all on function @extschema@.get_checkpoint(text, text, text) from public;
+comment on function @extschema@.checkpoint_contents(text, text, text, text, jsonb) is
+  'What a checkpoint is read with, as parallel arrays: stored values, pending writes, packets of its parent.';
+revoke all on function @extschema@.checkpoint_contents(text, text, text, text, jsonb) from public;
 
 -- sql/checkpoints/list_checkpoints.sql
 
@@ -2549,7 +2525,6 @@ declare
   v_to text := coalesce(p_checkpoint_id, U&'\+10FFFF');
   v_below text := coalesce(p_before, U&'\+10FFFF\+10FFFF');
   v_page refcursor;
-  r record;
 begin
   if p_thread_id = '' or p_checkpoint_id = '' or p_before = '' or p_limit < 0
     or (p_filter is not null and jsonb_typeof(p_filter) <> 'object') then
@@ -2559,15 +2534,13 @@ begin
       'Pass null, not an empty string, for what is not to be narrowed; a filter is a JSON object; a limit is not negative.');
   end if;
 
+  -- Each way is one statement, which takes the page and then probes what belongs to it: to start a statement for each checkpoint
+  -- costs as much as what it reads.
   if p_thread_id is not null and p_checkpoint_ns is not null then
-    -- All in one statement: to start one for each checkpoint costs as much as what it reads.
     return query
-    select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at,
-      v.channels, v.types, v.blobs,
-      w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs,
-      s.types, s.blobs
+    select c.*, t.*
     from (
-      select *
+      select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
       from @extschema@.checkpoints c
       where c.thread_id = p_thread_id
         and c.checkpoint_ns = p_checkpoint_ns
@@ -2577,38 +2550,41 @@ begin
       order by c.checkpoint_id desc
       limit p_limit
     ) c
-    left join lateral (select * from @extschema@.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) where p_with_state) v on true
-    left join lateral (select * from @extschema@.pending_writes(c.thread_id, c.checkpoint_ns, c.checkpoint_id) where p_with_state) w on true
-    left join lateral (select * from @extschema@.pending_sends(c.thread_id, c.checkpoint_ns, c.parent_checkpoint_id, c.checkpoint) where p_with_state) s on true
+    left join lateral (
+      select *
+      from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+      where p_with_state
+    ) t on true
     order by c.checkpoint_id desc;
-    return;
   elsif p_thread_id is not null then
     -- The primary key orders ids within a namespace only: take each namespace's newest, skipping from one to the next.
-    open v_page for
-      with recursive namespaces as (
-        (
-          select c.checkpoint_ns
-          from @extschema@.checkpoints c
-          where c.thread_id = p_thread_id
-          order by c.checkpoint_ns
-          limit 1
-        )
-        union all
-        select (
-          select c.checkpoint_ns
-          from @extschema@.checkpoints c
-          where c.thread_id = p_thread_id
-            and c.checkpoint_ns > n.checkpoint_ns
-          order by c.checkpoint_ns
-          limit 1
-        )
-        from namespaces n
-        where n.checkpoint_ns is not null
+    return query
+    with recursive namespaces as (
+      (
+        select c.checkpoint_ns
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id
+        order by c.checkpoint_ns
+        limit 1
       )
+      union all
+      select (
+        select c.checkpoint_ns
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id
+          and c.checkpoint_ns > n.checkpoint_ns
+        order by c.checkpoint_ns
+        limit 1
+      )
+      from namespaces n
+      where n.checkpoint_ns is not null
+    )
+    select c.*, t.*
+    from (
       select c.*
       from namespaces n
       cross join lateral (
-        select *
+        select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
         from @extschema@.checkpoints c
         where c.thread_id = p_thread_id
           and c.checkpoint_ns = n.checkpoint_ns
@@ -2619,63 +2595,199 @@ begin
         limit p_limit
       ) c
       order by c.checkpoint_id desc, c.checkpoint_ns
-      limit p_limit;
-  elsif p_filter is null then
-    -- The expression of the index that orders all threads; see checkpoints_checkpoint_id_idx.
-    open v_page for
+      limit p_limit
+    ) c
+    left join lateral (
       select *
-      from @extschema@.checkpoints c
-      where c.checkpoint_id || '' between v_from and v_to
-        and c.checkpoint_id || '' < v_below
-        and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id || '' desc
-      limit p_limit;
+      from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+      where p_with_state
+    ) t on true
+    order by c.checkpoint_id desc, c.checkpoint_ns;
+  elsif p_filter is null then
+    -- A cursor is planned for its first rows to come fast, that is by the index, whatever limit a plan is made for.
+    open v_page no scroll for
+      select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at, t.*
+      from (
+        -- The expression of the index that orders all threads; see checkpoints_checkpoint_id_idx.
+        select *, c.checkpoint_id || '' as position
+        from @extschema@.checkpoints c
+        where c.checkpoint_id || '' between v_from and v_to
+          and c.checkpoint_id || '' < v_below
+          and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
+        order by position desc
+        limit p_limit
+      ) c
+      left join lateral (
+        select *
+        from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+        where p_with_state
+      ) t on true
+      order by c.position desc;
+    loop
+      fetch v_page into thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, created_at,
+        value_channels, value_types, value_blobs, write_task_ids, write_task_paths, write_idxs, write_channels, write_types,
+        write_blobs, send_types, send_blobs;
+      exit when not found;
+      return next;
+    end loop;
+    close v_page;
   else
     -- Planned at each call, with the filter in it: a cached plan cannot know whether to look for a few checkpoints by the index on
-    -- metadata, or to pass over the newest, which suits a filter that most of them match. Of a cursor's query the first tenth is
-    -- what is to come fast; of what is materialized, all.
-    open v_page for execute format($sql$
-      with page as materialized (
-        select *
+    -- metadata, or to pass over the newest, which suits a filter that most of them match. Not by a cursor: one is planned for its
+    -- first rows, and promises itself too much of the newest.
+    return query execute format($sql$
+      select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at, t.*
+      from (
+        select *, c.checkpoint_id || '' as position
         from @extschema@.checkpoints c
-        where c.metadata @> %L
-          and c.checkpoint_id || '' between %L and %L
-          and c.checkpoint_id || '' < %L
+        where c.metadata @> %1$L
+          and c.checkpoint_id || '' between %2$L and %3$L
+          and c.checkpoint_id || '' < %4$L
           and (%5$L is null or c.checkpoint_ns = %5$L)
-        order by c.checkpoint_id || '' desc
+        order by position desc
         limit %6$L
-      )
-      select * from page p order by p.checkpoint_id desc
-      $sql$, p_filter, v_from, v_to, v_below, p_checkpoint_ns, p_limit);
+      ) c
+      left join lateral (
+        select *
+        from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+        where %7$L
+      ) t on true
+      order by c.position desc
+      $sql$, p_filter, v_from, v_to, v_below, p_checkpoint_ns, p_limit, p_with_state);
   end if;
-
-  loop
-    fetch v_page into r;
-    exit when not found;
-    thread_id := r.thread_id;
-    checkpoint_ns := r.checkpoint_ns;
-    checkpoint_id := r.checkpoint_id;
-    parent_checkpoint_id := r.parent_checkpoint_id;
-    checkpoint := r.checkpoint;
-    metadata := r.metadata;
-    created_at := r.created_at;
-    if p_with_state then
-      select v.channels, v.types, v.blobs, w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs, s.types, s.blobs
-      into value_channels, value_types, value_blobs, write_task_ids, write_task_paths, write_idxs, write_channels,
-        write_types, write_blobs, send_types, send_blobs
-      from @extschema@.channel_blobs(r.thread_id, r.checkpoint_ns, r.checkpoint) v
-      cross join @extschema@.pending_writes(r.thread_id, r.checkpoint_ns, r.checkpoint_id) w
-      cross join @extschema@.pending_sends(r.thread_id, r.checkpoint_ns, r.parent_checkpoint_id, r.checkpoint) s;
-    end if;
-    return next;
-  end loop;
-  close v_page;
 end
 $fn$;
 
 comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is
   'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
 revoke all on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) from public;
+
+-- sql/checkpoints/reject_address.sql
+
+-- Raises LG002 for what cannot name a checkpoint. Returns boolean, so that it can stand in a condition.
+-- Locks: none. Errors: LG002, always.
+create or replace function @extschema@.reject_address(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns boolean
+language plpgsql
+immutable
+parallel safe
+security invoker
+as $fn$
+begin
+  perform @extschema@.reject_argument('checkpoint to read',
+    format('thread_id %L, checkpoint_ns %L, checkpoint_id %L.', p_thread_id, p_checkpoint_ns, p_checkpoint_id),
+    'thread_id is needed; checkpoint_ns is empty for the root graph; checkpoint_id is null for the newest.');
+end
+$fn$;
+
+comment on function @extschema@.reject_address(text, text, text) is 'Raises LG002 for what cannot name a checkpoint.';
+revoke all on function @extschema@.reject_address(text, text, text) from public;
+
+-- sql/checkpoints/checkpoint_tuple.sql
+
+-- get_checkpoint for clients that keep their statements prepared: the planner puts this function into the statement itself, which
+-- spares a call and a copy of the row, about a sixth of the time. To plan it takes longer than to run it, so that whoever
+-- sends statements that are planned at every execution is better off with get_checkpoint, which keeps its plan.
+-- The id is bounded on both sides rather than compared only when given, so that one cached plan probes the primary key in
+-- both cases; U+10FFFF is above every identifier.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.checkpoint_tuple(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_checkpoint_id text
+)
+returns table (
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  parent_checkpoint_id text,
+  checkpoint jsonb,
+  metadata jsonb,
+  created_at timestamptz,
+  value_channels text[],
+  value_types text[],
+  value_blobs bytea[],
+  write_task_ids text[],
+  write_task_paths text[],
+  write_idxs integer[],
+  write_channels text[],
+  write_types text[],
+  write_blobs bytea[],
+  send_types text[],
+  send_blobs bytea[]
+)
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+  select c.*, t.*
+  from (
+    select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
+    from @extschema@.checkpoints c
+    where (p_thread_id <> '' and p_checkpoint_ns is not null and p_checkpoint_id is distinct from ''
+        or @extschema@.reject_address(p_thread_id, p_checkpoint_ns, p_checkpoint_id))
+      and c.thread_id = p_thread_id
+      and c.checkpoint_ns = p_checkpoint_ns
+      and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
+      and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
+    order by c.checkpoint_id desc
+    limit 1
+  ) c
+  cross join lateral @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
+    c.checkpoint) t
+$fn$;
+
+comment on function @extschema@.checkpoint_tuple(text, text, text) is
+  'One checkpoint as get_checkpoint reads it, for prepared statements: the planner puts this function into them.';
+revoke all on function @extschema@.checkpoint_tuple(text, text, text) from public;
+
+-- sql/checkpoints/get_checkpoint.sql
+
+-- Reads one checkpoint whole: the named one, or the newest of the namespace when p_checkpoint_id is null. No row when
+-- there is none. The arrays (value_*, write_*, send_*) are those of checkpoint_contents.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.get_checkpoint(
+  p_thread_id text,
+  p_checkpoint_ns text default '',
+  p_checkpoint_id text default null
+)
+returns table (
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  parent_checkpoint_id text,
+  checkpoint jsonb,
+  metadata jsonb,
+  created_at timestamptz,
+  value_channels text[],
+  value_types text[],
+  value_blobs bytea[],
+  write_task_ids text[],
+  write_task_paths text[],
+  write_idxs integer[],
+  write_channels text[],
+  write_types text[],
+  write_blobs bytea[],
+  send_types text[],
+  send_blobs bytea[]
+)
+language plpgsql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+begin
+  return query
+  select * from @extschema@.checkpoint_tuple(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
+end
+$fn$;
+
+comment on function @extschema@.get_checkpoint(text, text, text) is
+  'One checkpoint with its channel values and pending writes: the named one, or the newest; no row when there is none.';
+revoke all on function @extschema@.get_checkpoint(text, text, text) from public;
 
 -- sql/checkpoints/reject_checkpoint.sql
 

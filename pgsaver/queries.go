@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // queries are the statements of a Saver, one function call each. Parameters are cast, because without prepared statements
@@ -22,13 +23,19 @@ const tupleColumns = `thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint
 
 const removedColumns = `thread_id, checkpoints, checkpoint_blobs, checkpoint_writes, bytes, kept`
 
-func newQueries(schema string) *queries {
+// newQueries makes the statements for a schema. What db prepares is read by checkpoint_tuple, which is cheaper to run, and dearer
+// to plan.
+func newQueries(schema string, db DB) *queries {
+	getFunction := "get_checkpoint"
+	if prepares(db) {
+		getFunction = "checkpoint_tuple"
+	}
 	in := func(sql string) string {
 		return strings.ReplaceAll(sql, "@schema@", pgx.Identifier{schema}.Sanitize())
 	}
 	return &queries{
 		get: in(`select ` + tupleColumns + `
-			from @schema@.get_checkpoint($1::text, $2::text, $3::text)`),
+			from @schema@.` + getFunction + `($1::text, $2::text, $3::text)`),
 		list: in(`select ` + tupleColumns + `
 			from @schema@.list_checkpoints($1::text, $2::text, $3::jsonb, $4::text, $5::bigint, $6::boolean, $7::text)`),
 		put: in(`select @schema@.put_checkpoint($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb,
@@ -58,4 +65,20 @@ func newQueries(schema string) *queries {
 		swept: in(`select s.value from @schema@.settings s
 			where s.key = 'sweep' and (s.value ->> 'started_at')::timestamptz >= $1::timestamptz`),
 	}
+}
+
+// prepares says whether statements on db are known to be planned once and then kept.
+func prepares(db DB) bool {
+	var config *pgx.ConnConfig
+	switch db := db.(type) {
+	case *pgxpool.Pool:
+		config = db.Config().ConnConfig
+	case *pgx.Conn:
+		config = db.Config()
+	case pgx.Tx:
+		config = db.Conn().Config()
+	default:
+		return false
+	}
+	return config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 }

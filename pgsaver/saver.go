@@ -70,7 +70,7 @@ func New(db DB, config *Config) *Saver {
 	if schema == "" {
 		schema = DefaultSchema
 	}
-	saver.sql = newQueries(schema)
+	saver.sql = newQueries(schema, saver.reader)
 	saver.schema = pgschema.NewCheck(schema, databaseErrors)
 	return saver
 }
@@ -83,8 +83,8 @@ func (s *Saver) WithTx(tx pgx.Tx) *Saver {
 	return &inside
 }
 
-// Get reads one checkpoint, by get_checkpoint: the one that config names, or the newest of its namespace.
-// checkpoint.ErrNotFound when there is none.
+// Get reads one checkpoint, by get_checkpoint, or by checkpoint_tuple where statements stay prepared: the one that config names,
+// or the newest of its namespace. checkpoint.ErrNotFound when there is none.
 func (s *Saver) Get(ctx context.Context, config checkpoint.Config) (*checkpoint.Tuple, error) {
 	if err := s.ready(ctx, s.reader); err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ const byRun = "select * from langgraph.list_checkpoints(null, null, jsonb_build_
 var hotCalls = []hotCall{
 	{"get_checkpoint of the newest", "select * from langgraph.get_checkpoint(@thread)", 10},
 	{"get_checkpoint by id", "select * from langgraph.get_checkpoint(@thread, '', @middle)", 10},
+	{"checkpoint_tuple of the newest", "select * from langgraph.checkpoint_tuple(@thread, '', null)", 10},
+	{"checkpoint_tuple by id", "select * from langgraph.checkpoint_tuple(@thread, '', @middle)", 10},
 	{"list_checkpoints of ten", "select * from langgraph.list_checkpoints(@thread, '', null, null, 10)", 80},
 	{"list_checkpoints of ten from the middle", "select * from langgraph.list_checkpoints(@thread, '', null, @middle, 10)", 80},
 	{"list_checkpoints of ten by metadata", `select * from langgraph.list_checkpoints(@thread, '', '{"even": true}', null, 10)`, 90},

@@ -23,12 +23,12 @@ var defences = []defence{
 	{
 		"a join with jsonb_each, which is estimated at 100 rows, reads every value of the thread",
 		"langgraph.channel_blobs(text, text, jsonb)", `\n    limit 1`, "",
-		"force_generic_plan", hotCalls[0],
+		"force_generic_plan", named("get_checkpoint of the newest"),
 	},
 	{
 		"the same for a list",
 		"langgraph.channel_blobs(text, text, jsonb)", `\n    limit 1`, "",
-		"auto", hotCalls[2],
+		"auto", named("list_checkpoints of ten"),
 	},
 	{
 		"not exists is planned as a hash of the namespace",
@@ -43,15 +43,20 @@ var defences = []defence{
 	{
 		"a cached plan does not know the filter",
 		"langgraph.list_checkpoints(text, text, jsonb, text, bigint, boolean, text)",
-		`(?s)open v_page for execute format\(\$sql\$.*?limit %6\$L.*?p_limit\);`, `open v_page for
-			select *
-			from langgraph.checkpoints c
-			where c.metadata @> p_filter
-				and c.checkpoint_id || '' between v_from and v_to
-				and c.checkpoint_id || '' < v_below
-				and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-			order by c.checkpoint_id || '' desc
-			limit p_limit;`,
+		`(?s)return query execute format\(\$sql\$.*?p_with_state\);`, `return query
+			select c.*, t.*
+			from (
+				select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
+				from langgraph.checkpoints c
+				where c.metadata @> p_filter
+					and c.checkpoint_id || '' between v_from and v_to
+					and c.checkpoint_id || '' < v_below
+					and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
+				order by c.checkpoint_id || '' desc
+				limit p_limit
+			) c
+			cross join lateral langgraph.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
+				c.checkpoint) t;`,
 		"force_generic_plan", named("list_checkpoints of a run"),
 	},
 }
@@ -94,7 +99,7 @@ func testPendingEntries(t *testing.T, tr *tracer) {
 	}
 	require.Less(t, tr.trace(t, 6, byRun, long).rows, 500, "with the entries of what was rolled back")
 	weaken(t, tr, "langgraph.list_checkpoints(text, text, jsonb, text, bigint, boolean, text)",
-		`(?s)with page as materialized \((.*?)limit %6\$L\s*\)\s*select \* from page p order by p.checkpoint_id desc`, "$1 limit %6$$L")
+		`(?s)return query execute (format\(\$sql\$.*?p_with_state\);)`, "open v_page for execute $1 move forward all in v_page; close v_page;")
 	require.Greater(t, tr.trace(t, 6, byRun, long).rows, 10000, "the test of plans sees it")
 }
 

@@ -186,6 +186,12 @@ language sql stable parallel safe security invoker cost 100 rows 1
 as md5 731708d4ebcffbffe538f85fbff4dc83;
 comment on function @extschema@.checkpoint_channel_value(text, text, jsonb, text) is 'The decoded value that a checkpoint itself keeps of one channel; no row where it keeps none.';
 
+create function @extschema@.checkpoint_contents(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb)
+returns TABLE(value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
+language sql stable parallel safe security invoker cost 100 rows 1
+as md5 cb8cbbe3479a5dfe03dbffafd21ce47f;
+comment on function @extschema@.checkpoint_contents(text, text, text, text, jsonb) is 'What a checkpoint is read with, as parallel arrays: stored values, pending writes, packets of its parent.';
+
 create function @extschema@.checkpoint_messages(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb)
 returns TABLE(channel text, "position" integer, message_id text, role text, name text, text text, tool_calls jsonb, tool_call_id text, model text, input_tokens bigint, output_tokens bigint, total_tokens bigint, first_checkpoint_id text, first_created_at timestamp with time zone, message jsonb)
 language plpgsql stable parallel safe security invoker cost 100 rows 30
@@ -199,6 +205,12 @@ language plpgsql stable parallel safe security invoker cost 100
 set search_path = ""
 as md5 0114f10ad325817a9b31399477d95cbf;
 comment on function @extschema@.checkpoint_snapshot(text, text, text, text, jsonb, jsonb, timestamp with time zone, boolean, jsonb) is 'LangGraph''s StateSnapshot of one checkpoint, given its row, as jsonb.';
+
+create function @extschema@.checkpoint_tuple(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
+language sql stable parallel safe security invoker cost 100 rows 1
+as md5 fc03f1ae1610572e9733ef1f09856766;
+comment on function @extschema@.checkpoint_tuple(text, text, text) is 'One checkpoint as get_checkpoint reads it, for prepared statements: the planner puts this function into them.';
 
 create function @extschema@.checkpoint_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
 returns TABLE(channel text, is_value boolean, type text, blob bytea, inline_value jsonb)
@@ -389,7 +401,7 @@ comment on function @extschema@.fsck_values(text) is 'Values and writes of one t
 create function @extschema@.get_checkpoint(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text, p_checkpoint_id text DEFAULT NULL::text)
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 1
-as md5 dc4fa521c5fbd0694612ba3d1e681b00;
+as md5 6c9ddd5b42258a5017254af42676e1cb;
 comment on function @extschema@.get_checkpoint(text, text, text) is 'One checkpoint with its channel values and pending writes: the named one, or the newest; no row when there is none.';
 
 create function @extschema@.grant_roles(p_dry_run boolean DEFAULT false, p_reader_values boolean DEFAULT NULL::boolean)
@@ -477,7 +489,7 @@ create function @extschema@.list_checkpoints(p_thread_id text DEFAULT NULL::text
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
-as md5 222676570c7c8523873eb5ddfd486928;
+as md5 55ba41303005353723015e077b1b8b1c;
 comment on function @extschema@.list_checkpoints(text, text, jsonb, text, bigint, boolean, text) is 'Checkpoints newest first, by thread, namespace, metadata and position; without p_with_state no values and writes.';
 
 create function @extschema@.list_threads(p_filter jsonb DEFAULT NULL::jsonb, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit bigint DEFAULT NULL::bigint)
@@ -625,7 +637,7 @@ comment on function @extschema@.overwrites(jsonb) is 'What a write overwrites it
 create function @extschema@.pending_sends(p_thread_id text, p_checkpoint_ns text, p_parent_checkpoint_id text, p_checkpoint jsonb)
 returns TABLE(types text[], blobs bytea[])
 language sql stable parallel safe security invoker cost 100 rows 1
-as md5 e88e5781fae6c73697e931ae9533169a;
+as md5 2fd059140ba9f3dfeedb717223db8388;
 comment on function @extschema@.pending_sends(text, text, text, jsonb) is 'Packets that a checkpoint older than format 4 expects in __pregel_tasks, read from its parent''s writes.';
 
 create function @extschema@.pending_writes(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
@@ -687,6 +699,12 @@ language plpgsql immutable parallel safe security invoker cost 100
 set search_path = ""
 as md5 f6da2151b3bd55af168cb0c9f0bd3db2;
 comment on function @extschema@.reduce_values(jsonb, jsonb[], text) is 'The value of a channel after the writes of one superstep, by one of the reducers that the data can show.';
+
+create function @extschema@.reject_address(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns boolean
+language plpgsql immutable parallel safe security invoker cost 100
+as md5 ea11a352b65baba986b12aad2d495c89;
+comment on function @extschema@.reject_address(text, text, text) is 'Raises LG002 for what cannot name a checkpoint.';
 
 create function @extschema@.reject_argument(p_name text, p_detail text, p_hint text DEFAULT NULL::text)
 returns void

@@ -47,7 +47,6 @@ declare
   v_to text := coalesce(p_checkpoint_id, U&'\+10FFFF');
   v_below text := coalesce(p_before, U&'\+10FFFF\+10FFFF');
   v_page refcursor;
-  r record;
 begin
   if p_thread_id = '' or p_checkpoint_id = '' or p_before = '' or p_limit < 0
     or (p_filter is not null and jsonb_typeof(p_filter) <> 'object') then
@@ -57,15 +56,13 @@ begin
       'Pass null, not an empty string, for what is not to be narrowed; a filter is a JSON object; a limit is not negative.');
   end if;
 
+  -- Each way is one statement, which takes the page and then probes what belongs to it: to start a statement for each checkpoint
+  -- costs as much as what it reads.
   if p_thread_id is not null and p_checkpoint_ns is not null then
-    -- All in one statement: to start one for each checkpoint costs as much as what it reads.
     return query
-    select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at,
-      v.channels, v.types, v.blobs,
-      w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs,
-      s.types, s.blobs
+    select c.*, t.*
     from (
-      select *
+      select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
       from @extschema@.checkpoints c
       where c.thread_id = p_thread_id
         and c.checkpoint_ns = p_checkpoint_ns
@@ -75,38 +72,41 @@ begin
       order by c.checkpoint_id desc
       limit p_limit
     ) c
-    left join lateral (select * from @extschema@.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) where p_with_state) v on true
-    left join lateral (select * from @extschema@.pending_writes(c.thread_id, c.checkpoint_ns, c.checkpoint_id) where p_with_state) w on true
-    left join lateral (select * from @extschema@.pending_sends(c.thread_id, c.checkpoint_ns, c.parent_checkpoint_id, c.checkpoint) where p_with_state) s on true
+    left join lateral (
+      select *
+      from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+      where p_with_state
+    ) t on true
     order by c.checkpoint_id desc;
-    return;
   elsif p_thread_id is not null then
     -- The primary key orders ids within a namespace only: take each namespace's newest, skipping from one to the next.
-    open v_page for
-      with recursive namespaces as (
-        (
-          select c.checkpoint_ns
-          from @extschema@.checkpoints c
-          where c.thread_id = p_thread_id
-          order by c.checkpoint_ns
-          limit 1
-        )
-        union all
-        select (
-          select c.checkpoint_ns
-          from @extschema@.checkpoints c
-          where c.thread_id = p_thread_id
-            and c.checkpoint_ns > n.checkpoint_ns
-          order by c.checkpoint_ns
-          limit 1
-        )
-        from namespaces n
-        where n.checkpoint_ns is not null
+    return query
+    with recursive namespaces as (
+      (
+        select c.checkpoint_ns
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id
+        order by c.checkpoint_ns
+        limit 1
       )
+      union all
+      select (
+        select c.checkpoint_ns
+        from @extschema@.checkpoints c
+        where c.thread_id = p_thread_id
+          and c.checkpoint_ns > n.checkpoint_ns
+        order by c.checkpoint_ns
+        limit 1
+      )
+      from namespaces n
+      where n.checkpoint_ns is not null
+    )
+    select c.*, t.*
+    from (
       select c.*
       from namespaces n
       cross join lateral (
-        select *
+        select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
         from @extschema@.checkpoints c
         where c.thread_id = p_thread_id
           and c.checkpoint_ns = n.checkpoint_ns
@@ -117,57 +117,66 @@ begin
         limit p_limit
       ) c
       order by c.checkpoint_id desc, c.checkpoint_ns
-      limit p_limit;
-  elsif p_filter is null then
-    -- The expression of the index that orders all threads; see checkpoints_checkpoint_id_idx.
-    open v_page for
+      limit p_limit
+    ) c
+    left join lateral (
       select *
-      from @extschema@.checkpoints c
-      where c.checkpoint_id || '' between v_from and v_to
-        and c.checkpoint_id || '' < v_below
-        and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
-      order by c.checkpoint_id || '' desc
-      limit p_limit;
+      from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+      where p_with_state
+    ) t on true
+    order by c.checkpoint_id desc, c.checkpoint_ns;
+  elsif p_filter is null then
+    -- A cursor is planned for its first rows to come fast, that is by the index, whatever limit a plan is made for.
+    open v_page no scroll for
+      select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at, t.*
+      from (
+        -- The expression of the index that orders all threads; see checkpoints_checkpoint_id_idx.
+        select *, c.checkpoint_id || '' as position
+        from @extschema@.checkpoints c
+        where c.checkpoint_id || '' between v_from and v_to
+          and c.checkpoint_id || '' < v_below
+          and (p_checkpoint_ns is null or c.checkpoint_ns = p_checkpoint_ns)
+        order by position desc
+        limit p_limit
+      ) c
+      left join lateral (
+        select *
+        from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+        where p_with_state
+      ) t on true
+      order by c.position desc;
+    loop
+      fetch v_page into thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, created_at,
+        value_channels, value_types, value_blobs, write_task_ids, write_task_paths, write_idxs, write_channels, write_types,
+        write_blobs, send_types, send_blobs;
+      exit when not found;
+      return next;
+    end loop;
+    close v_page;
   else
     -- Planned at each call, with the filter in it: a cached plan cannot know whether to look for a few checkpoints by the index on
-    -- metadata, or to pass over the newest, which suits a filter that most of them match. Of a cursor's query the first tenth is
-    -- what is to come fast; of what is materialized, all.
-    open v_page for execute format($sql$
-      with page as materialized (
-        select *
+    -- metadata, or to pass over the newest, which suits a filter that most of them match. Not by a cursor: one is planned for its
+    -- first rows, and promises itself too much of the newest.
+    return query execute format($sql$
+      select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at, t.*
+      from (
+        select *, c.checkpoint_id || '' as position
         from @extschema@.checkpoints c
-        where c.metadata @> %L
-          and c.checkpoint_id || '' between %L and %L
-          and c.checkpoint_id || '' < %L
+        where c.metadata @> %1$L
+          and c.checkpoint_id || '' between %2$L and %3$L
+          and c.checkpoint_id || '' < %4$L
           and (%5$L is null or c.checkpoint_ns = %5$L)
-        order by c.checkpoint_id || '' desc
+        order by position desc
         limit %6$L
-      )
-      select * from page p order by p.checkpoint_id desc
-      $sql$, p_filter, v_from, v_to, v_below, p_checkpoint_ns, p_limit);
+      ) c
+      left join lateral (
+        select *
+        from @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint)
+        where %7$L
+      ) t on true
+      order by c.position desc
+      $sql$, p_filter, v_from, v_to, v_below, p_checkpoint_ns, p_limit, p_with_state);
   end if;
-
-  loop
-    fetch v_page into r;
-    exit when not found;
-    thread_id := r.thread_id;
-    checkpoint_ns := r.checkpoint_ns;
-    checkpoint_id := r.checkpoint_id;
-    parent_checkpoint_id := r.parent_checkpoint_id;
-    checkpoint := r.checkpoint;
-    metadata := r.metadata;
-    created_at := r.created_at;
-    if p_with_state then
-      select v.channels, v.types, v.blobs, w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs, s.types, s.blobs
-      into value_channels, value_types, value_blobs, write_task_ids, write_task_paths, write_idxs, write_channels,
-        write_types, write_blobs, send_types, send_blobs
-      from @extschema@.channel_blobs(r.thread_id, r.checkpoint_ns, r.checkpoint) v
-      cross join @extschema@.pending_writes(r.thread_id, r.checkpoint_ns, r.checkpoint_id) w
-      cross join @extschema@.pending_sends(r.thread_id, r.checkpoint_ns, r.parent_checkpoint_id, r.checkpoint) s;
-    end if;
-    return next;
-  end loop;
-  close v_page;
 end
 $fn$;
 

@@ -14,13 +14,17 @@ parallel safe
 security invoker
 rows 1
 as $fn$
-  select array_agg(w.type order by w.task_path, w.task_id, w.idx), array_agg(w.blob order by w.task_path, w.task_id, w.idx)
-  from @extschema@.checkpoint_writes w
-  where p_checkpoint -> 'v' < '4'::jsonb
-    and w.thread_id = p_thread_id
-    and w.checkpoint_ns = p_checkpoint_ns
-    and w.checkpoint_id = p_parent_checkpoint_id
-    and w.channel = '__pregel_tasks'
+  select array_agg(w.type), array_agg(w.blob)
+  from (
+    select cw.type, cw.blob
+    from @extschema@.checkpoint_writes cw
+    where p_checkpoint -> 'v' < '4'::jsonb
+      and cw.thread_id = p_thread_id
+      and cw.checkpoint_ns = p_checkpoint_ns
+      and cw.checkpoint_id = p_parent_checkpoint_id
+      and cw.channel = '__pregel_tasks'
+    order by cw.task_path, cw.task_id, cw.idx
+  ) w
 $fn$;
 
 comment on function @extschema@.pending_sends(text, text, text, jsonb) is

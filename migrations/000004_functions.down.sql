@@ -107,6 +107,7 @@ drop function if exists @extschema@.writes_delta_channel;
 drop function if exists @extschema@.thread_tree;
 drop function if exists @extschema@.severed_delta_chains;
 drop function if exists @extschema@.delta_channel_history;
+drop function if exists @extschema@.delta_channel_path;
 drop function if exists @extschema@.reject_cycle;
 drop function if exists @extschema@.rebuild_blobs;
 drop function if exists @extschema@.missing_values;

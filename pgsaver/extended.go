@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/pgweft/pgweft/checkpoint"
 )
@@ -94,19 +95,36 @@ func (s *Saver) ForkThread(ctx context.Context, config checkpoint.Config, target
 	return wrapError("fork thread", err)
 }
 
-// historyRow is a row of delta_channel_history, by name.
+// historyRow is the row of delta_channel_history that is being read, of a few or of many thousands: each is read into the same
+// row, from which only its blob and its value are kept.
 type historyRow struct {
-	Channel  string  `db:"channel"`
-	Kind     string  `db:"kind"`
-	TaskID   *string `db:"task_id"`
-	TaskPath *string `db:"task_path"`
-	Idx      *int32  `db:"idx"`
-	Type     *string `db:"type"`
-	Blob     []byte  `db:"blob"`
-	Value    []byte  `db:"value"`
+	channel, kind, taskID, taskPath, tag repeatedText
+	idx                                  pgtype.Int4
+	blob, value                          []byte
 }
 
-// DeltaHistory reads what rebuilds delta channels, by delta_channel_history: one walk for all of them.
+// columns are where the columns of queries.deltaHistory go, in their order.
+func (r *historyRow) columns() []any {
+	return []any{&r.channel, &r.kind, &r.taskID, &r.taskPath, &r.idx, &r.tag, &r.blob, &r.value}
+}
+
+// repeatedText is a column of texts, or of nulls, of which one is often that of the row before: they share their memory.
+type repeatedText struct {
+	text  string
+	valid bool
+}
+
+// ScanBytes implements pgtype.BytesScanner.
+func (t *repeatedText) ScanBytes(text []byte) error {
+	t.valid = text != nil
+	if t.text != string(text) {
+		t.text = string(text)
+	}
+	return nil
+}
+
+// DeltaHistory reads what rebuilds delta channels, by delta_channel_history: one walk for each of them. It occupies a connection
+// while it decodes what was written.
 func (s *Saver) DeltaHistory(ctx context.Context, config checkpoint.Config,
 	channels []string,
 ) (map[string]checkpoint.DeltaHistory, error) {
@@ -118,47 +136,49 @@ func (s *Saver) DeltaHistory(ctx context.Context, config checkpoint.Config,
 	if err != nil {
 		return nil, wrapError("delta history", err)
 	}
+	defer rows.Close()
 	histories := make(map[string]checkpoint.DeltaHistory, len(channels))
 	for _, channel := range channels {
 		histories[channel] = checkpoint.DeltaHistory{}
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[historyRow])
-	if err != nil {
-		return nil, wrapError("delta history", err)
-	}
-	for _, row := range found {
-		if err := s.addHistory(histories, &row); err != nil {
-			return nil, fmt.Errorf("pgsaver: delta history: channel %q: %w", row.Channel, err)
+	var row historyRow
+	columns := row.columns()
+	for rows.Next() {
+		if err := rows.Scan(columns...); err != nil {
+			return nil, wrapError("delta history", err)
 		}
+		history := histories[row.channel.text]
+		if err := s.addHistory(&history, &row); err != nil {
+			return nil, fmt.Errorf("pgsaver: delta history: channel %q: %w", row.channel.text, err)
+		}
+		histories[row.channel.text] = history
+	}
+	if err := rows.Err(); err != nil {
+		return nil, wrapError("delta history", err)
 	}
 	return histories, nil
 }
 
-func (s *Saver) addHistory(histories map[string]checkpoint.DeltaHistory, row *historyRow) error {
-	history := histories[row.Channel]
-	switch {
-	case row.Kind == "write":
-		value, err := s.load(row.Type, row.Blob)
-		if err != nil {
-			return err
-		}
-		history.Writes = append(history.Writes, checkpoint.Write{
-			TaskID: *row.TaskID, TaskPath: *row.TaskPath, Channel: row.Channel, Index: int(*row.Idx), Value: value,
-		})
-	case row.Type != nil:
-		value, err := s.load(row.Type, row.Blob)
-		if err != nil {
-			return err
-		}
-		history.Seed, history.HasSeed = value, true
-	default:
-		value, err := checkpoint.DecodeValue(row.Value)
+func (s *Saver) addHistory(history *checkpoint.DeltaHistory, row *historyRow) error {
+	if row.kind.text == "seed" && !row.tag.valid {
+		value, err := checkpoint.DecodeValue(row.value)
 		if err != nil {
 			return fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err)
 		}
 		history.Seed, history.HasSeed = value, true
+		return nil
 	}
-	histories[row.Channel] = history
+	value, err := s.load(&row.tag.text, row.blob)
+	if err != nil {
+		return err
+	}
+	if row.kind.text == "seed" {
+		history.Seed, history.HasSeed = value, true
+		return nil
+	}
+	history.Writes = append(history.Writes, checkpoint.Write{
+		TaskID: row.taskID.text, TaskPath: row.taskPath.text, Channel: row.channel.text, Index: int(row.idx.Int32), Value: value,
+	})
 	return nil
 }
 

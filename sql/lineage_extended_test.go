@@ -1,8 +1,10 @@
 package sql_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,13 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// history is what delta_channel_history says, a line a row: "channel kind checkpoint what".
+// history is what delta_channel_history says, a line a row: "channel kind checkpoint what". Whether the planner inlines the function
+// or not, which it cannot with ordinality, makes no difference.
 func history(t *testing.T, db querier, args string) []string {
 	t.Helper()
-	return column[string](t, db, `
+	const lines = `
 		select concat_ws(' ', channel, kind, checkpoint_id, nullif(concat_ws('/', task_path, task_id, idx), ''), type,
 			coalesce(convert_from(blob, 'UTF8'), value::text))
-		from langgraph.delta_channel_history(`+args+`) with ordinality order by ordinality`)
+		from langgraph.delta_channel_history(`
+	whole := column[string](t, db, lines+args+`) with ordinality order by ordinality`)
+	require.Equal(t, whole, column[string](t, db, lines+args+")"))
+	return whole
 }
 
 func TestDeltaChannelHistoryBeginsWith(t *testing.T) {
@@ -126,6 +132,16 @@ func TestDeltaChannelHistory(t *testing.T) {
 		require.Equal(t, want[:3], history(t, db, "'t', '', '3', array['a']"))
 		require.Empty(t, history(t, db, "'t', '', '3', '{}'"))
 	})
+	t.Run("carries nothing over from channel to channel", func(t *testing.T) {
+		t.Parallel()
+		db := newDatabase(t)
+		storeAll(t, db, saved{id: "1"}, saved{id: "2", parent: "1", values: `{"b": 2, "d": true}`, versions: `{"b": "1", "d": "2"}`},
+			saved{id: "3", parent: "2"})
+		storeBlobs(t, db, blob{channel: "d", version: "2", data: "state"})
+		storeWrites(t, db, wrote{id: "1", task: "t", channel: "a"}, wrote{id: "1", task: "t", idx: 1, channel: "c"}, wrote{id: "1", task: "t", idx: 2, channel: "d"})
+		require.Equal(t, []string{"a write 1 /t/0 msgpack ", "b seed 2 2", "c write 1 /t/1 msgpack ", "d seed 2 msgpack state"},
+			history(t, db, "'t', '', '3', array['a', 'b', 'c', 'd']"))
+	})
 	t.Run("ends where a parent is missing", func(t *testing.T) {
 		t.Parallel()
 		db := newDatabase(t)
@@ -179,6 +195,111 @@ func circleHistory(t *testing.T, length, tail int, isStored bool) error {
 		c.store(t, db)
 	}
 	return attempt(t.Context(), db, "select * from langgraph.delta_channel_history('t', '', '00', array['d'])")
+}
+
+// A model of the walk: long ways, through other branches and upwards, many times over the parts in which they are read.
+func TestDeltaChannelHistoryOfRandomThreads(t *testing.T) {
+	t.Parallel()
+	random := newRandom(t)
+	for range 4 {
+		db := newDatabase(t)
+		thread := newRandomDeltaThread(random, 400, pick(random, 0, 1, 20, 100))
+		thread.store(t, db)
+		for _, order := range []string{"task_path", "task_id"} {
+			for _, id := range []string{thread.ids[399], pick(random, thread.ids...), pick(random, thread.ids...), thread.ids[0]} {
+				want := thread.history(id, order)
+				require.Equal(t, want, orEmpty(history(t, db, fmt.Sprintf("'t', '', '%s', array['d'], '%s'", id, order))), "%s by %s", id, order)
+			}
+		}
+	}
+}
+
+// randomDeltaThread is a thread whose checkpoints write to channel d, and mostly to their parents' branch.
+type randomDeltaThread struct {
+	ids     []string // in the order in which they were saved, which is mostly that of the ids
+	parents map[string]string
+	stored  map[string]bool
+	writes  []wrote
+}
+
+func newRandomDeltaThread(random *rand.Rand, size, stored int) *randomDeltaThread {
+	thread := &randomDeltaThread{parents: map[string]string{}, stored: map[string]bool{}}
+	for i := range size {
+		number := 10 * i
+		if random.IntN(10) == 0 {
+			number = random.IntN(10 * size)
+		}
+		id := fmt.Sprintf("%05d-%03d", number, i)
+		switch {
+		case i == 0:
+		case random.IntN(30) == 0:
+			thread.parents[id] = pick(random, thread.ids...)
+		default:
+			thread.parents[id] = thread.ids[max(0, i-1-random.IntN(2))]
+		}
+		thread.ids = append(thread.ids, id)
+		for n := range random.IntN(4) {
+			thread.writes = append(thread.writes, wrote{
+				id: pick(random, id, id, id, id+"-unsaved"), task: fmt.Sprint(pick(random, "a", "b"), n), path: pick(random, "~1", "~2", ""), idx: n,
+				channel: pick(random, "d", "d", "e"), data: fmt.Sprint(i, " ", n),
+			})
+		}
+	}
+	for range stored {
+		thread.stored[pick(random, thread.ids...)] = true
+	}
+	return thread
+}
+
+func (d *randomDeltaThread) store(t *testing.T, db querier) {
+	t.Helper()
+	for i, id := range d.ids {
+		c := saved{id: id, parent: d.parents[id], versions: fmt.Sprintf(`{"d": "%d"}`, i)}
+		switch {
+		case d.stored[id] && i%2 == 0:
+			c.values = `{"d": "state"}`
+		case d.stored[id]:
+			c.values = `{"d": true}`
+			storeBlobs(t, db, blob{channel: "d", version: fmt.Sprint(i), data: "state"})
+		}
+		c.store(t, db)
+	}
+	storeWrites(t, db, d.writes...)
+}
+
+// history is what delta_channel_history has to say of channel d at a checkpoint.
+func (d *randomDeltaThread) history(id, order string) []string {
+	var path []string
+	for at := d.parents[id]; at != ""; at = d.parents[at] {
+		path = append(path, at)
+		if d.stored[at] {
+			break
+		}
+	}
+	slices.Reverse(path)
+	lines := []string{}
+	for _, at := range path {
+		if d.stored[at] {
+			lines = append(lines, fmt.Sprintf("d seed %s %s", at, map[bool]string{true: `"state"`, false: "msgpack state"}[slices.Index(d.ids, at)%2 == 0]))
+		}
+		var writes []wrote
+		for _, w := range d.writes {
+			if w.id == at && w.channel == "d" {
+				writes = append(writes, w)
+			}
+		}
+		slices.SortFunc(writes, func(a, b wrote) int {
+			byPath := 0
+			if order == "task_path" {
+				byPath = strings.Compare(a.path, b.path)
+			}
+			return cmp.Or(byPath, strings.Compare(a.task, b.task), cmp.Compare(a.idx, b.idx))
+		})
+		for _, w := range writes {
+			lines = append(lines, fmt.Sprintf("d write %s %s/%s/%d msgpack %s", at, w.path, w.task, w.idx, w.data))
+		}
+	}
+	return lines
 }
 
 func TestLineageRefusesArguments(t *testing.T) {

@@ -133,7 +133,8 @@ func (w *work) add(query string, n planNode) {
 		pages -= below.Hit + below.Read
 	}
 	isScan := strings.HasSuffix(n.Type, "Scan") && (slices.Contains(tables, n.Relation) || n.Index != "")
-	if isScan {
+	// What a bitmap leads to was counted where its entries were read, as an index scan counts an entry and its row once.
+	if isScan && n.Type != "Bitmap Heap Scan" {
 		w.rows += int((n.Rows + n.Filtered + n.Rechecked) * n.Loops)
 	}
 	if isScan || n.Type == "ModifyTable" {

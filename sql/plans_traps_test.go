@@ -119,7 +119,7 @@ func weaken(t *testing.T, tr *tracer, function, pattern, instead string) {
 // jitLess are functions whose statements may be estimated at any cost, so that they turn JIT off.
 var jitLess = map[string]string{
 	"ancestors of 20":                      "langgraph.ancestors(text, text, text, integer)",
-	"delta_channel_history":                "langgraph.delta_channel_history(text, text, text, text[], text)",
+	"delta_channel_history":                "langgraph.delta_channel_path(text, text, text, text[], text)",
 	"list_checkpoints of ten":              "langgraph.list_checkpoints(text, text, jsonb, text, bigint, boolean, text)",
 	"list_threads of ten":                  "langgraph.list_threads(jsonb, timestamptz, bigint)",
 	"store_list_namespaces below a prefix": "langgraph.store_list_namespaces(text[], text[], integer, integer, integer)",

@@ -269,12 +269,19 @@ comment on function @extschema@.delete_thread(text) is 'Removes a thread with al
 
 create function @extschema@.delta_channel_history(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channels text[], p_replay_order text DEFAULT 'task_path'::text)
 returns TABLE(channel text, kind text, checkpoint_id text, task_id text, task_path text, idx integer, type text, blob bytea, value jsonb)
-language plpgsql stable parallel safe security invoker cost 100 rows 100
+language sql stable parallel safe security invoker cost 100 rows 100
+as md5 2cf0a73af1f5a75d9912f51dc5baa775;
+comment on function @extschema@.delta_channel_history(text, text, text, text[], text) is 'For each delta channel the stored value it starts from and the writes since, along the parents of a checkpoint.';
+
+create function @extschema@.delta_channel_path(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channels text[], p_replay_order text)
+returns TABLE(channel text, part integer, ancestors text[], is_seed boolean, type text, blob bytea, value jsonb)
+language plpgsql stable parallel safe security invoker cost 100 rows 4
 set jit=off
 set enable_bitmapscan=off
-set enable_nestloop=off
-as md5 aba3ad25dd4333e48b122b389e3dccdc;
-comment on function @extschema@.delta_channel_history(text, text, text, text[], text) is 'For each delta channel the stored value it starts from and the writes since, along the parents of a checkpoint.';
+set enable_seqscan=off
+set plan_cache_mode=force_generic_plan
+as md5 04154d880f86b628e330f042aa12a138;
+comment on function @extschema@.delta_channel_path(text, text, text, text[], text) is 'The ancestors of a checkpoint from which delta channels are rebuilt, in parts, and the stored values they start from.';
 
 create function @extschema@.delta_channels(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)
 returns SETOF text

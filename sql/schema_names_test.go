@@ -57,6 +57,7 @@ var smoke = []struct{ function, sql, want string }{
 	{"fork_thread", `select checkpoints::text from @.fork_thread('t', 'c1', 'fork')`, "1"},
 	{"delta_channels", `select count(*)::text from @.delta_channels('t')`, "0"},
 	{"delta_channel_history", `select string_agg(kind, ' ') from @.delta_channel_history('t', '', 'c2', array['m'])`, "seed"},
+	{"delta_channel_path", `select ancestors::text || is_seed from @.delta_channel_path('t', '', 'c2', array['m'], 'task_path')`, "{c1}true"},
 	{"severed_delta_chains", `select count(*)::text from @.severed_delta_chains('t', '')`, "0"},
 	{"diff_checkpoints", `select count(*)::text from @.diff_checkpoints('t', '', 'c1', 'c2')`, "0"},
 	{"missing_values", `select count(*)::text from @.missing_values('t', '', 'c2')`, "0"},

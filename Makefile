@@ -5,6 +5,7 @@ SHELL := bash
 
 GOLANGCI_LINT_VERSION := v2.15.0
 GOTESTSUM_VERSION := v1.13.0
+BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 
 # Every module of this repository, the root first: those within pull in what importers of the root do not need.
 MODULES := . $(sort $(patsubst %/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path '*/.*/*' -not -path '*/testdata/*' -not -path '*/node_modules/*')))
@@ -79,8 +80,8 @@ bench: postgres ## Measure the saver and the store beside a floor and what peopl
 	go run ./bench/saver $(if $(BENCH),--case "$(BENCH)") $(or $(ARGS),$(if $(BENCH),,--out docs))
 
 .PHONY: bench-go
-bench-go: postgres ## Run the benchmarks of go test: delta history, pruning, guards, tenants, decoding; BENCH names one.
-	go test ./pgsaver ./sql -run '^$$' -bench "$${BENCH:-.}" -timeout 30m
+bench-go: postgres ## Run the benchmarks of go test, COUNT times each (6), and compare them with bench/go/; BENCH names some, "." all.
+	scripts/bench-go.sh $(BENCHSTAT_VERSION)
 
 .PHONY: bench-store
 bench-store: postgres ## Measure the search of the store beside LangGraph's query, into docs/; ARGS=--quick is a smoke test that writes nothing.

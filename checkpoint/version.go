@@ -56,24 +56,15 @@ func (v Version) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (v *Version) UnmarshalJSON(data []byte) error {
-	var parsed any
-	if err := decodeJSON(data, &parsed); err != nil {
+	var version Version
+	err := readJSON(data, func(r *jsonReader) (err error) {
+		version, err = r.version()
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	switch p := parsed.(type) {
-	case nil:
-		*v = Version{}
-	case string:
-		*v = Version{text: p}
-	case json.Number:
-		number, err := numberVersion(p)
-		if err != nil {
-			return err
-		}
-		*v = number
-	default:
-		return fmt.Errorf("checkpoint: a channel version is text or a number, not %s", data)
-	}
+	*v = version
 	return nil
 }
 

@@ -8,83 +8,81 @@ import (
 	"github.com/pgweft/pgweft/serde"
 )
 
-// tupleRow is a row of get_checkpoint and list_checkpoints, by name.
+// tupleRow is a tuple whose values are still serialized.
 type tupleRow struct {
-	ThreadID           string              `db:"thread_id"`
-	CheckpointNS       string              `db:"checkpoint_ns"`
-	CheckpointID       string              `db:"checkpoint_id"`
-	ParentCheckpointID *string             `db:"parent_checkpoint_id"`
-	Checkpoint         []byte              `db:"checkpoint"`
-	Metadata           checkpoint.Metadata `db:"metadata"`
-	CreatedAt          time.Time           `db:"created_at"`
-	ValueChannels      []string            `db:"value_channels"`
-	ValueTypes         []string            `db:"value_types"`
-	ValueBlobs         [][]byte            `db:"value_blobs"`
-	WriteTaskIDs       []string            `db:"write_task_ids"`
-	WriteTaskPaths     []string            `db:"write_task_paths"`
-	WriteIdxs          []int32             `db:"write_idxs"`
-	WriteChannels      []string            `db:"write_channels"`
-	WriteTypes         []*string           `db:"write_types"`
-	WriteBlobs         [][]byte            `db:"write_blobs"`
-	SendTypes          []*string           `db:"send_types"`
-	SendBlobs          [][]byte            `db:"send_blobs"`
+	config     checkpoint.Config
+	parent     string
+	hasParent  bool
+	checkpoint *checkpoint.Checkpoint
+	metadata   checkpoint.Metadata
+	jsonErr    error // of these two
+	createdAt  time.Time
+	values     []namedValue
+	writes     []writeRow
+	sends      []serde.Typed
+}
+
+type namedValue struct {
+	channel string
+	value   serde.Typed
+}
+
+type writeRow struct {
+	namedValue
+	taskID, taskPath string
+	idx              int32
 }
 
 func (s *Saver) tuple(row *tupleRow) (*checkpoint.Tuple, error) {
-	config := checkpoint.Config{ThreadID: row.ThreadID, Namespace: row.CheckpointNS, CheckpointID: row.CheckpointID}
 	in := func(err error) error {
-		return fmt.Errorf("checkpoint %q of thread %q, namespace %q: %w", config.CheckpointID, config.ThreadID,
-			config.Namespace, err)
+		return fmt.Errorf("checkpoint %q of thread %q, namespace %q: %w", row.config.CheckpointID, row.config.ThreadID,
+			row.config.Namespace, err)
 	}
-	cp := &checkpoint.Checkpoint{}
-	if err := cp.UnmarshalJSON(row.Checkpoint); err != nil {
-		return nil, in(fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err))
+	if row.jsonErr != nil {
+		return nil, in(fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, row.jsonErr))
 	}
-	for i, channel := range row.ValueChannels {
-		value, err := s.load(&row.ValueTypes[i], row.ValueBlobs[i])
+	cp := row.checkpoint
+	for _, v := range row.values {
+		value, err := s.loadTyped(v.value)
 		if err != nil {
-			return nil, in(fmt.Errorf("channel %q, version %q: %w", channel, cp.ChannelVersions[channel], err))
+			return nil, in(fmt.Errorf("channel %q, version %q: %w", v.channel, cp.ChannelVersions[v.channel], err))
 		}
-		cp.ChannelValues[channel] = value
+		cp.ChannelValues[v.channel] = value
 	}
-	if err := s.addSends(cp, row); err != nil {
+	if err := s.addSends(cp, row.sends); err != nil {
 		return nil, in(err)
 	}
 
-	tuple := &checkpoint.Tuple{
-		Config:     config,
-		Checkpoint: cp,
-		Metadata:   row.Metadata,
-		CreatedAt:  row.CreatedAt,
-	}
-	if row.ParentCheckpointID != nil {
-		parent := config
-		parent.CheckpointID = *row.ParentCheckpointID
+	tuple := &checkpoint.Tuple{Config: row.config, Checkpoint: cp, Metadata: row.metadata, CreatedAt: row.createdAt}
+	if row.hasParent {
+		parent := row.config
+		parent.CheckpointID = row.parent
 		tuple.Parent = &parent
 	}
-	for i, channel := range row.WriteChannels {
-		value, err := s.load(row.WriteTypes[i], row.WriteBlobs[i])
+	if len(row.writes) > 0 {
+		tuple.PendingWrites = make([]checkpoint.Write, len(row.writes))
+	}
+	for i, w := range row.writes {
+		value, err := s.loadTyped(w.value)
 		if err != nil {
-			return nil, in(fmt.Errorf("write %d of task %q to channel %q: %w", row.WriteIdxs[i], row.WriteTaskIDs[i], channel,
-				err))
+			return nil, in(fmt.Errorf("write %d of task %q to channel %q: %w", w.idx, w.taskID, w.channel, err))
 		}
-		tuple.PendingWrites = append(tuple.PendingWrites, checkpoint.Write{
-			TaskID: row.WriteTaskIDs[i], TaskPath: row.WriteTaskPaths[i], Channel: channel, Index: int(row.WriteIdxs[i]),
-			Value: value,
-		})
+		tuple.PendingWrites[i] = checkpoint.Write{
+			TaskID: w.taskID, TaskPath: w.taskPath, Channel: w.channel, Index: int(w.idx), Value: value,
+		}
 	}
 	return tuple, nil
 }
 
 // addSends gives a checkpoint older than format 4 the packets that its parent's tasks sent, as the channel that newer
 // checkpoints keep them in.
-func (s *Saver) addSends(cp *checkpoint.Checkpoint, row *tupleRow) error {
-	if len(row.SendBlobs) == 0 {
+func (s *Saver) addSends(cp *checkpoint.Checkpoint, sends []serde.Typed) error {
+	if len(sends) == 0 {
 		return nil
 	}
-	packets := make([]any, len(row.SendBlobs))
-	for i := range row.SendBlobs {
-		packet, err := s.load(row.SendTypes[i], row.SendBlobs[i])
+	packets := make([]any, len(sends))
+	for i, send := range sends {
+		packet, err := s.loadTyped(send)
 		if err != nil {
 			return fmt.Errorf("packet %d of its parent: %w", i, err)
 		}
@@ -109,6 +107,10 @@ func (s *Saver) load(tag *string, blob []byte) (any, error) {
 	if tag != nil {
 		typed.Type = *tag
 	}
+	return s.loadTyped(typed)
+}
+
+func (s *Saver) loadTyped(typed serde.Typed) (any, error) {
 	value, err := serde.LoadOwned(s.serde, typed) // the driver has copied it for nobody else
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/pgweft/pgweft/checkpoint"
 	"github.com/pgweft/pgweft/serde"
@@ -93,7 +94,7 @@ func encodeJSON(value json.Marshaler) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", checkpoint.ErrInvalidArgument, err)
 	}
-	return string(encoded), nil
+	return unsafe.String(unsafe.SliceData(encoded), len(encoded)), nil //nolint:gosec // nobody else has what was just encoded
 }
 
 // isInline says whether a value stands in the checkpoint's JSON, as every saver keeps primitives, rather than in a blob.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/pgweft/pgweft/checkpoint"
 )
 
@@ -79,10 +77,12 @@ func (s *Saver) listPage(ctx context.Context, l *listing, yield func(*checkpoint
 		return false, wrapError("list", err)
 	}
 	defer rows.Close()
-	var held []tupleRow // read and not yet shown, of one ID
+	lent := newLentRow()
+	defer lent.release()
+	var held []*tupleRow // read and not yet shown, of one ID
 	above, read, bytes := l.before, 0, 0
 	for rows.Next() {
-		found, err := pgx.RowToStructByName[tupleRow](rows)
+		found, err := lent.read(rows)
 		if err != nil {
 			return false, wrapError("list", err)
 		}
@@ -90,7 +90,7 @@ func (s *Saver) listPage(ctx context.Context, l *listing, yield func(*checkpoint
 		for _, value := range rows.RawValues() {
 			bytes += len(value)
 		}
-		if len(held) > 0 && (isLast || l.unique || held[0].CheckpointID != found.CheckpointID) {
+		if len(held) > 0 && (isLast || l.unique || held[0].config.CheckpointID != found.config.CheckpointID) {
 			if goOn, err := s.show(l, held, yield); err != nil || !goOn {
 				return false, err
 			}
@@ -116,16 +116,16 @@ func (s *Saver) listPage(ctx context.Context, l *listing, yield func(*checkpoint
 }
 
 // show gives checkpoints to the caller and says whether it wants more.
-func (s *Saver) show(l *listing, found []tupleRow, yield func(*checkpoint.Tuple, error) bool) (goOn bool, err error) {
-	for i := range found {
-		tuple, err := s.tuple(&found[i])
+func (s *Saver) show(l *listing, found []*tupleRow, yield func(*checkpoint.Tuple, error) bool) (goOn bool, err error) {
+	for _, row := range found {
+		tuple, err := s.tuple(row)
 		if err != nil {
 			return false, fmt.Errorf("pgsaver: list: %w", err)
 		}
 		if !yield(tuple, nil) {
 			return false, nil
 		}
-		l.before = found[i].CheckpointID
+		l.before = row.config.CheckpointID
 		if l.left > 0 {
 			l.left--
 		}

@@ -16,11 +16,6 @@ type queries struct {
 	clock, swept                                               string
 }
 
-const tupleColumns = `thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, created_at,
-	value_channels, value_types, value_blobs,
-	write_task_ids, write_task_paths, write_idxs, write_channels, write_types, write_blobs,
-	send_types, send_blobs`
-
 const removedColumns = `thread_id, checkpoints, checkpoint_blobs, checkpoint_writes, bytes, kept`
 
 // newQueries makes the statements for a schema. What db prepares is read by checkpoint_tuple, which is cheaper to run, and dearer

@@ -93,11 +93,13 @@ func (s *Saver) Get(ctx context.Context, config checkpoint.Config) (*checkpoint.
 	if err != nil {
 		return nil, wrapError("get", err)
 	}
-	found, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[tupleRow])
+	lent := newLentRow()
+	defer lent.release()
+	found, err := pgx.CollectOneRow(rows, lent.read)
 	if err != nil {
 		return nil, wrapError("get", notFound(err, config))
 	}
-	tuple, err := s.tuple(&found)
+	tuple, err := s.tuple(found)
 	if err != nil {
 		return nil, fmt.Errorf("pgsaver: get: %w", err)
 	}

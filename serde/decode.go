@@ -149,6 +149,9 @@ func (d *decoder) string(n int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if known := wellKnownText(s); known != nil {
+		return known, nil
+	}
 	return s, nil
 }
 
@@ -196,9 +199,16 @@ func (d *decoder) leave() {
 	d.depth--
 }
 
+// emptyArray is boxed once for all; nobody can change what has no elements.
+var emptyArray any = []any{}
+
 func (d *decoder) array(n int) (any, error) {
 	if err := d.enter(n); err != nil {
 		return nil, err
+	}
+	if n == 0 {
+		d.leave()
+		return emptyArray, nil
 	}
 	items := make([]any, n)
 	for i := range items {
@@ -366,31 +376,77 @@ func (d *decoder) name() (string, bool, error) {
 	return s, true, err
 }
 
-// wellKnownKeys are the keys of messages. Having them boxed once saves an
-// allocation a key, which is a good part of reading a conversation.
-var wellKnownKeys = func() map[string]any {
-	keys := map[string]any{}
-	for _, key := range []string{
-		"content", "additional_kwargs", "response_metadata", "type", "name", "id",
-		"tool_calls", "invalid_tool_calls", "usage_metadata", "tool_call_id", "artifact", "status",
-		"args", "error", "text", "role", "input_tokens", "output_tokens", "total_tokens",
-		"input_token_details", "output_token_details",
-	} {
-		keys[key] = key
-	}
-	return keys
-}()
-
-// wellKnownKey returns the boxed key that src starts with and its length with
-// header, or 0.
+// wellKnownKey returns the key of a message that src starts with, and its length
+// with header, or 0.
 func wellKnownKey(src string) (any, int) {
 	code := src[0]
 	n := int(code&0x1f) + 1
 	if code&0xe0 != codeFixStr || n > len(src) {
 		return nil, 0
 	}
-	if key, ok := wellKnownKeys[src[1:n]]; ok {
+	if key := wellKnownText(src[1:n]); key != nil {
 		return key, n
 	}
 	return nil, 0
+}
+
+// wellKnownText returns the keys of messages, and texts that most messages have,
+// or nil. As constants they are boxed already, which saves an allocation each: a
+// good part of reading a conversation.
+func wellKnownText(text string) any {
+	switch text {
+	case "additional_kwargs":
+		return "additional_kwargs"
+	case "ai":
+		return "ai"
+	case "args":
+		return "args"
+	case "artifact":
+		return "artifact"
+	case "content":
+		return "content"
+	case "error":
+		return "error"
+	case "human":
+		return "human"
+	case "id":
+		return "id"
+	case "input_token_details":
+		return "input_token_details"
+	case "input_tokens":
+		return "input_tokens"
+	case "invalid_tool_calls":
+		return "invalid_tool_calls"
+	case "name":
+		return "name"
+	case "output_token_details":
+		return "output_token_details"
+	case "output_tokens":
+		return "output_tokens"
+	case "response_metadata":
+		return "response_metadata"
+	case "role":
+		return "role"
+	case "status":
+		return "status"
+	case "success":
+		return "success"
+	case "text":
+		return "text"
+	case "tool":
+		return "tool"
+	case "tool_call":
+		return "tool_call"
+	case "tool_call_id":
+		return "tool_call_id"
+	case "tool_calls":
+		return "tool_calls"
+	case "total_tokens":
+		return "total_tokens"
+	case "type":
+		return "type"
+	case "usage_metadata":
+		return "usage_metadata"
+	}
+	return nil
 }

@@ -84,11 +84,13 @@ func readable(fields *ordered.Map) bool {
 	default:
 		return false
 	}
-	return isOptionalText(fields, "id") && isOptionalText(fields, "name")
+	id, _ := fields.Get("id")
+	name, _ := fields.Get("name")
+	return isOptionalText(id) && isOptionalText(name)
 }
 
-func isOptionalText(fields *ordered.Map, name string) bool {
-	switch value, _ := fields.Get(name); value.(type) {
+func isOptionalText(value any) bool {
+	switch value.(type) {
 	case nil, string:
 		return true
 	}

@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -21,6 +22,9 @@ import (
 const (
 	putCheckpointSQL = `select langgraph.put_checkpoint(@thread, @ns, @id, @parent, @checkpoint, @metadata,
 		@channels, @versions, @types, @blobs)`
+	// putOneMoreSQL gives a value by itself besides those of the arrays.
+	putOneMoreSQL = `select langgraph.put_checkpoint(@thread, @ns, @id, @parent, @checkpoint, @metadata,
+		@channels, @versions, @types, @blobs, @channel, @version, @type, @blob)`
 	putWritesSQL = `select langgraph.put_writes(@thread, @ns, @id, @task, @path, @idxs, @channels, @types, @blobs)`
 	putStepSQL   = `select langgraph.put_step(@thread, @ns, @id, @parent, @checkpoint, @metadata, @channels, @versions, @types,
 		@blobs, @writeTasks, @writePaths, @writeChannels, @writeTypes, @writeBlobs)`
@@ -43,8 +47,8 @@ func checkpointArgs(replaced ...pgx.NamedArgs) pgx.NamedArgs {
 
 // stateArgs are the arguments of a checkpoint with channels: each at a version, with bytes as msgpack.
 func stateArgs(id string, channels ...[3]string) pgx.NamedArgs {
-	var names, versions, types, pairs []string
-	var blobs [][]byte
+	names, versions, types, pairs := []string{}, []string{}, []string{}, []string{}
+	blobs := [][]byte{}
 	for _, c := range channels {
 		names, versions, types = append(names, c[0]), append(versions, c[1]), append(types, "msgpack")
 		blobs = append(blobs, []byte(c[2]))
@@ -284,6 +288,101 @@ func TestPutCheckpointRefusesAnotherValueUnderAVersion(t *testing.T) {
 	})
 }
 
+// oneMore is a value by itself: the arguments of putOneMoreSQL that putCheckpointSQL has not.
+func oneMore(channel, version, kind, blob any) pgx.NamedArgs {
+	return pgx.NamedArgs{"channel": channel, "version": version, "type": kind, "blob": blob}
+}
+
+func TestPutCheckpointTakesOneValueByItself(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		values [][3]string
+		alone  pgx.NamedArgs
+		want   []string
+	}{
+		"and no other":          {nil, oneMore("a", "1", "msgpack", []byte("x")), []string{"a 1 msgpack x"}},
+		"besides others":        {[][3]string{{"b", "1", "y"}, {"c", "2", "z"}}, oneMore("a", "1", "msgpack", []byte("x")), []string{"a 1 msgpack x", "b 1 msgpack y", "c 2 msgpack z"}},
+		"or none":               {[][3]string{{"b", "1", "y"}}, oneMore(nil, nil, nil, nil), []string{"b 1 msgpack y"}},
+		"that is empty":         {nil, oneMore("a", "1", "null", []byte{}), []string{"a 1 null "}},
+		"also among the others": {[][3]string{{"a", "1", "x"}}, oneMore("a", "1", "msgpack", []byte("x")), []string{"a 1 msgpack x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := newDatabase(t)
+			for range 2 { // the same again is fine
+				exec(t, db, putOneMoreSQL, checkpointArgs(stateArgs("c1", c.values...), c.alone))
+				require.Equal(t, c.want, storedBlobs(t, db, "t"))
+				require.NotNil(t, get(t, db, "t", "", "c1"))
+			}
+		})
+	}
+}
+
+func TestPutCheckpointRefusesAnotherValueByItselfUnderAVersion(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	put(t, db, stateArgs("c1", [3]string{"a", "1", "x"}))
+	put(t, db, pgx.NamedArgs{"id": "c2", "channels": []string{"enc"}, "versions": []string{"1"}, "types": []string{"msgpack+aes"}, "blobs": [][]byte{[]byte("0123")}})
+	before := storedBlobs(t, db, "t")
+	for name, c := range map[string]struct {
+		others  pgx.NamedArgs
+		alone   pgx.NamedArgs
+		channel string
+	}{
+		"that is stored":                    {stateArgs("c9", [3]string{"new", "9", "new"}), oneMore("a", "1", "msgpack", []byte("y")), "a"},
+		"of another type":                   {stateArgs("c9", [3]string{"new", "9", "new"}), oneMore("a", "1", "json", []byte("x")), "a"},
+		"encrypted, of another length":      {stateArgs("c9", [3]string{"new", "9", "new"}), oneMore("enc", "1", "msgpack+aes", []byte("01234")), "enc"},
+		"that is in the arrays":             {stateArgs("c9", [3]string{"q", "1", "x"}), oneMore("q", "1", "msgpack", []byte("y")), "q"},
+		"while that of the arrays is meant": {stateArgs("c9", [3]string{"a", "1", "y"}), oneMore("new", "9", "msgpack", []byte("new")), "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requireRefused(t, refusal{
+				code: "LG003", message: fmt.Sprintf("channel '%s' already has another value under version '1'", c.channel),
+				detail: "Thread 't', namespace ''", hint: "next_channel_version",
+			}, attempt(t.Context(), db, putOneMoreSQL, checkpointArgs(c.others, c.alone)))
+			require.Nil(t, get(t, db, "t", "", "c9"), "the checkpoint was not saved")
+			require.Equal(t, before, storedBlobs(t, db, "t"), "and none of its values")
+		})
+	}
+	t.Run("but not other encrypted bytes of the same length", func(t *testing.T) {
+		exec(t, db, putOneMoreSQL, checkpointArgs(stateArgs("c3", [3]string{"a", "1", "x"}), oneMore("enc", "1", "msgpack+aes", []byte("9876"))))
+		require.Equal(t, before, storedBlobs(t, db, "t"), "the stored one stays")
+	})
+}
+
+// Both ways of giving a value wait for a transaction that is about to store another one under its version.
+func TestOfTwoValuesUnderAVersionAtOnceOneIsRefused(t *testing.T) {
+	t.Parallel()
+	first := checkpointArgs(stateArgs("c1", [3]string{"a", "1", "x"}))
+	for name, c := range map[string]struct {
+		sql  string
+		args pgx.NamedArgs
+	}{
+		"in arrays": {putCheckpointSQL, checkpointArgs(stateArgs("c2", [3]string{"a", "1", "y"}))},
+		"by itself": {putOneMoreSQL, checkpointArgs(stateArgs("c2", [3]string{"b", "1", "z"}), oneMore("a", "1", "msgpack", []byte("y")))},
+	} {
+		for ending, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit, "rolls back": pgx.Tx.Rollback} {
+			t.Run(name+", when the first "+ending, func(t *testing.T) {
+				t.Parallel()
+				db := newDatabase(t)
+				inTx(t, db, func(tx pgx.Tx) {
+					exec(t, tx, putCheckpointSQL, first)
+					second := startBlocked(t, db, c.sql, c.args)
+					require.NoError(t, end(tx, t.Context()))
+					if err := <-second; ending == "commits" {
+						requireRefused(t, refusal{code: "LG003", message: "channel 'a' already has another value under version '1'"}, err)
+						require.Equal(t, []string{"a 1 msgpack x"}, storedBlobs(t, db, "t"))
+					} else {
+						require.NoError(t, err)
+						require.Contains(t, storedBlobs(t, db, "t"), "a 1 msgpack y")
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestPutCheckpointRefusesArguments(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -327,6 +426,24 @@ func TestPutCheckpointRefusesArguments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			requireRefused(t, refusal{code: "LG002", message: c.message, detail: c.detail}, attempt(t.Context(), db, putCheckpointSQL, c.args))
+			require.Nil(t, get(t, db, "t"), "and saves nothing")
+		})
+	}
+	for name, c := range map[string]struct {
+		alone  pgx.NamedArgs
+		detail string
+	}{
+		"a value by itself of no channel":       {oneMore(nil, "1", "msgpack", []byte("x")), "channel NULL, version '1', type 'msgpack' and a blob of 1 bytes"},
+		"a value by itself without a version":   {oneMore("a", nil, "msgpack", []byte("x")), "version NULL"},
+		"a value by itself without a type":      {oneMore("a", "1", nil, []byte("x")), "type NULL"},
+		"a null value by itself":                {oneMore("a", "1", "empty", nil), "a blob of null bytes"},
+		"a blob by itself and nothing about it": {oneMore(nil, nil, nil, []byte("x")), "channel NULL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requireRefused(t, refusal{code: "LG002", message: "invalid channel values", detail: c.detail},
+				attempt(t.Context(), db, putOneMoreSQL, one(c.alone)))
+			require.Nil(t, get(t, db, "t"), "and saves nothing")
 		})
 	}
 }
@@ -410,6 +527,109 @@ func TestPutWritesAgain(t *testing.T) {
 			exec(t, db, putWritesSQL, writesArgs(c.again, other(c.again...), c.replaced, pgx.NamedArgs{"thread": name}))
 			require.Equal(t, c.want, storedWrites(t, db, name))
 		})
+	}
+}
+
+// many are channels a, b, c, ...: so many that put_writes tries them without looking for each.
+func many(count int) []string {
+	channels := make([]string, count)
+	for i := range channels {
+		channels[i] = string(rune('a' + i))
+	}
+	return channels
+}
+
+// manyStored is what of many is stored, in the order of storedWrites: of each number the bytes that it begins with.
+func manyStored(channels []string, bytes func(i int) string) []string {
+	lines := make([]string, len(channels))
+	for i, channel := range channels {
+		lines[i] = fmt.Sprintf("c1 task %d %s msgpack %s", i, channel, bytes(i))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestPutWritesOfManyAgain(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	first := func(i int) string { return fmt.Sprint(i) }
+	again := func(count int) [][]byte {
+		blobs := make([][]byte, count)
+		for i := range blobs {
+			blobs[i] = fmt.Append(nil, "again", i)
+		}
+		return blobs
+	}
+	sorted := func(thread string) []string {
+		return slices.Sorted(slices.Values(storedWrites(t, db, thread)))
+	}
+	for _, count := range []int{7, 8, 9, 20} {
+		t.Run(fmt.Sprintf("keeps all %d", count), func(t *testing.T) {
+			t.Parallel()
+			thread := fmt.Sprint("all", count)
+			args := writesArgs(many(count), pgx.NamedArgs{"thread": thread})
+			exec(t, db, putWritesSQL, args)
+			require.Equal(t, manyStored(many(count), first), sorted(thread))
+			exec(t, db, putWritesSQL, writesArgs(many(count), pgx.NamedArgs{"thread": thread, "blobs": again(count)}))
+			require.Equal(t, manyStored(many(count), first), sorted(thread))
+		})
+		t.Run(fmt.Sprintf("keeps what there was before %d", count), func(t *testing.T) {
+			t.Parallel()
+			thread := fmt.Sprint("part", count)
+			exec(t, db, putWritesSQL, writesArgs(many(3), pgx.NamedArgs{"thread": thread, "idxs": []int32{1, 4, 6}}))
+			exec(t, db, putWritesSQL, writesArgs(many(count), pgx.NamedArgs{"thread": thread, "blobs": again(count)}))
+			channels := many(count)
+			channels[1], channels[4], channels[6] = "a", "b", "c"
+			require.Equal(t, manyStored(channels, func(i int) string {
+				if old := slices.Index([]int{1, 4, 6}, i); old >= 0 {
+					return fmt.Sprint(old)
+				}
+				return fmt.Sprint("again", i)
+			}), sorted(thread))
+		})
+	}
+	t.Run("keeps the first of one index", func(t *testing.T) {
+		t.Parallel()
+		channels := append(many(10), "__resume__", "__resume__")
+		exec(t, db, putWritesSQL, writesArgs(channels, pgx.NamedArgs{"thread": "twice"}))
+		require.Equal(t, slices.Sorted(slices.Values(append(manyStored(many(10), first), "c1 task -4 __resume__ msgpack 10"))), sorted("twice"))
+	})
+	t.Run("in a transaction that saves more", func(t *testing.T) {
+		t.Parallel()
+		inTx(t, db, func(tx pgx.Tx) {
+			for range 2 {
+				exec(t, tx, putWritesSQL, writesArgs(many(20), pgx.NamedArgs{"thread": "tx"}))
+			}
+			put(t, tx, pgx.NamedArgs{"thread": "tx"})
+			require.NoError(t, tx.Commit(t.Context()))
+		})
+		require.Equal(t, manyStored(many(20), first), sorted("tx"))
+		require.NotNil(t, get(t, db, "tx"))
+	})
+}
+
+// Of two workers that run a task at once the second waits for the first, and adds what that did not write.
+func TestPutWritesOfOneTaskAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{2, 12} {
+		for ending, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit, "rolls back": pgx.Tx.Rollback} {
+			t.Run(fmt.Sprintf("%d, and the first %s", count, ending), func(t *testing.T) {
+				t.Parallel()
+				db := newDatabase(t)
+				second := writesArgs(many(count), pgx.NamedArgs{"path": "second"})
+				inTx(t, db, func(tx pgx.Tx) {
+					exec(t, tx, putWritesSQL, writesArgs(many(count)[:count-1], pgx.NamedArgs{"path": "first"}))
+					waiting := startBlocked(t, db, putWritesSQL, second)
+					require.NoError(t, end(tx, t.Context()))
+					require.NoError(t, <-waiting)
+				})
+				want := slices.Repeat([]string{"second"}, count)
+				if ending == "commits" {
+					want = append(slices.Repeat([]string{"first"}, count-1), "second")
+				}
+				require.Equal(t, want, column[string](t, db, "select task_path from langgraph.checkpoint_writes order by idx"))
+			})
+		}
 	}
 }
 

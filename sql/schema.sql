@@ -656,11 +656,11 @@ set enable_nestloop=off
 as md5 ff763a8b6900b6c32b21a60076d08a33;
 comment on function @extschema@.prune_thread(text, boolean, integer, boolean, timestamp with time zone, boolean) is 'Prunes one thread that the caller has locked, by number and age of its checkpoints.';
 
-create function @extschema@.put_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_channels text[] DEFAULT '{}'::text[], p_versions text[] DEFAULT '{}'::text[], p_types text[] DEFAULT '{}'::text[], p_blobs bytea[] DEFAULT '{}'::bytea[])
+create function @extschema@.put_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_channels text[] DEFAULT '{}'::text[], p_versions text[] DEFAULT '{}'::text[], p_types text[] DEFAULT '{}'::text[], p_blobs bytea[] DEFAULT '{}'::bytea[], p_channel text DEFAULT NULL::text, p_version text DEFAULT NULL::text, p_type text DEFAULT NULL::text, p_blob bytea DEFAULT NULL::bytea)
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 18628b50a00a3f987dc2a631b23f0a41;
-comment on function @extschema@.put_checkpoint(text, text, text, text, jsonb, jsonb, text[], text[], text[], bytea[]) is 'Saves a checkpoint and its changed channel values atomically. LG003 if a version exists with other bytes.';
+as md5 37c845ad0083da668e127295dcfbe529;
+comment on function @extschema@.put_checkpoint(text, text, text, text, jsonb, jsonb, text[], text[], text[], bytea[], text, text, text, bytea) is 'Saves a checkpoint and its changed channel values atomically. LG003 if a version exists with other bytes.';
 
 create function @extschema@.put_step(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_channels text[], p_versions text[], p_types text[], p_blobs bytea[], p_write_task_ids text[], p_write_task_paths text[], p_write_channels text[], p_write_types text[], p_write_blobs bytea[])
 returns void
@@ -671,7 +671,7 @@ comment on function @extschema@.put_step(text, text, text, text, jsonb, jsonb, t
 create function @extschema@.put_writes(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_task_id text, p_task_path text, p_idxs integer[], p_channels text[], p_types text[], p_blobs bytea[])
 returns void
 language plpgsql volatile parallel unsafe security invoker cost 100
-as md5 ce5cc14d7ee3bc937eee2d239fbcbb38;
+as md5 159be837372a488ccfbcdbfbcca11da0;
 comment on function @extschema@.put_writes(text, text, text, text, text, integer[], text[], text[], bytea[]) is 'Saves what one task wrote. Reserved channels alone replace what is stored; otherwise stored writes win.';
 
 create function @extschema@.rebuild_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)

@@ -30,6 +30,26 @@ func (e *encodedCheckpoint) args(config checkpoint.Config, cp *checkpoint.Checkp
 	}
 }
 
+// argsWithLargest are those of args, with the largest value by itself after them: put_checkpoint copies it less than an element
+// of an array.
+func (e *encodedCheckpoint) argsWithLargest(config checkpoint.Config, cp *checkpoint.Checkpoint) []any {
+	if len(e.blobs) == 0 {
+		return append(e.args(config, cp), nil, nil, nil, nil)
+	}
+	largest := 0
+	for i, blob := range e.blobs {
+		if len(blob) > len(e.blobs[largest]) {
+			largest = i
+		}
+	}
+	byItself := []any{e.channels[largest], e.versions[largest], e.types[largest], e.blobs[largest]}
+	e.channels = slices.Delete(e.channels, largest, largest+1)
+	e.versions = slices.Delete(e.versions, largest, largest+1)
+	e.types = slices.Delete(e.types, largest, largest+1)
+	e.blobs = slices.Delete(e.blobs, largest, largest+1)
+	return append(e.args(config, cp), byItself...)
+}
+
 // encode keeps the values in buffer, until it is released.
 func (s *Saver) encode(buffer *serde.Buffer, cp *checkpoint.Checkpoint, metadata checkpoint.Metadata,
 	newVersions map[string]checkpoint.Version,

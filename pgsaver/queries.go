@@ -34,7 +34,7 @@ func newQueries(schema string, db DB) *queries {
 		list: in(`select ` + tupleColumns + `
 			from @schema@.list_checkpoints($1::text, $2::text, $3::jsonb, $4::text, $5::bigint, $6::boolean, $7::text)`),
 		put: in(`select @schema@.put_checkpoint($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb,
-			$7::text[], $8::text[], $9::text[], $10::bytea[])`),
+			$7::text[], $8::text[], $9::text[], $10::bytea[], $11::text, $12::text, $13::text, $14::bytea)`),
 		putWrites: in(`select @schema@.put_writes($1::text, $2::text, $3::text, $4::text, $5::text, null,
 			$6::text[], $7::text[], $8::bytea[])`),
 		putStep: in(`select @schema@.put_step($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb,

@@ -152,7 +152,7 @@ func (s *Saver) Put(ctx context.Context, config checkpoint.Config, cp *checkpoin
 	if err := s.ready(ctx, s.db); err != nil {
 		return checkpoint.Config{}, err
 	}
-	if _, err := s.db.Exec(ctx, s.sql.put, encoded.args(config, cp)...); err != nil {
+	if _, err := s.db.Exec(ctx, s.sql.put, encoded.argsWithLargest(config, cp)...); err != nil {
 		return checkpoint.Config{}, wrapError("put", err)
 	}
 	config.CheckpointID = cp.ID

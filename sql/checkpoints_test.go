@@ -560,7 +560,7 @@ func TestPutWritesOfManyAgain(t *testing.T) {
 		}
 		return blobs
 	}
-	sorted := func(t *testing.T, thread string) []string {
+	sorted := func(thread string) []string {
 		return slices.Sorted(slices.Values(storedWrites(t, db, thread)))
 	}
 	for _, count := range []int{7, 8, 9, 20} {
@@ -569,9 +569,9 @@ func TestPutWritesOfManyAgain(t *testing.T) {
 			thread := fmt.Sprint("all", count)
 			args := writesArgs(many(count), pgx.NamedArgs{"thread": thread})
 			exec(t, db, putWritesSQL, args)
-			require.Equal(t, manyStored(many(count), first), sorted(t, thread))
+			require.Equal(t, manyStored(many(count), first), sorted(thread))
 			exec(t, db, putWritesSQL, writesArgs(many(count), pgx.NamedArgs{"thread": thread, "blobs": again(count)}))
-			require.Equal(t, manyStored(many(count), first), sorted(t, thread))
+			require.Equal(t, manyStored(many(count), first), sorted(thread))
 		})
 		t.Run(fmt.Sprintf("keeps what there was before %d", count), func(t *testing.T) {
 			t.Parallel()
@@ -585,14 +585,14 @@ func TestPutWritesOfManyAgain(t *testing.T) {
 					return fmt.Sprint(old)
 				}
 				return fmt.Sprint("again", i)
-			}), sorted(t, thread))
+			}), sorted(thread))
 		})
 	}
 	t.Run("keeps the first of one index", func(t *testing.T) {
 		t.Parallel()
 		channels := append(many(10), "__resume__", "__resume__")
 		exec(t, db, putWritesSQL, writesArgs(channels, pgx.NamedArgs{"thread": "twice"}))
-		require.Equal(t, slices.Sorted(slices.Values(append(manyStored(many(10), first), "c1 task -4 __resume__ msgpack 10"))), sorted(t, "twice"))
+		require.Equal(t, slices.Sorted(slices.Values(append(manyStored(many(10), first), "c1 task -4 __resume__ msgpack 10"))), sorted("twice"))
 	})
 	t.Run("in a transaction that saves more", func(t *testing.T) {
 		t.Parallel()
@@ -603,7 +603,7 @@ func TestPutWritesOfManyAgain(t *testing.T) {
 			put(t, tx, pgx.NamedArgs{"thread": "tx"})
 			require.NoError(t, tx.Commit(t.Context()))
 		})
-		require.Equal(t, manyStored(many(20), first), sorted(t, "tx"))
+		require.Equal(t, manyStored(many(20), first), sorted("tx"))
 		require.NotNil(t, get(t, db, "tx"))
 	})
 }

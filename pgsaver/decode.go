@@ -43,7 +43,7 @@ func (s *Saver) tuple(row *tupleRow) (*checkpoint.Tuple, error) {
 	}
 	cp := row.checkpoint
 	for _, v := range row.values {
-		value, err := s.loadTyped(v.value)
+		value, err := s.load(v.value)
 		if err != nil {
 			return nil, in(fmt.Errorf("channel %q, version %q: %w", v.channel, cp.ChannelVersions[v.channel], err))
 		}
@@ -63,7 +63,7 @@ func (s *Saver) tuple(row *tupleRow) (*checkpoint.Tuple, error) {
 		tuple.PendingWrites = make([]checkpoint.Write, len(row.writes))
 	}
 	for i, w := range row.writes {
-		value, err := s.loadTyped(w.value)
+		value, err := s.load(w.value)
 		if err != nil {
 			return nil, in(fmt.Errorf("write %d of task %q to channel %q: %w", w.idx, w.taskID, w.channel, err))
 		}
@@ -82,7 +82,7 @@ func (s *Saver) addSends(cp *checkpoint.Checkpoint, sends []serde.Typed) error {
 	}
 	packets := make([]any, len(sends))
 	for i, send := range sends {
-		packet, err := s.loadTyped(send)
+		packet, err := s.load(send)
 		if err != nil {
 			return fmt.Errorf("packet %d of its parent: %w", i, err)
 		}
@@ -102,15 +102,7 @@ func (s *Saver) addSends(cp *checkpoint.Checkpoint, sends []serde.Typed) error {
 	return nil
 }
 
-func (s *Saver) load(tag *string, blob []byte) (any, error) {
-	typed := serde.Typed{Data: blob}
-	if tag != nil {
-		typed.Type = *tag
-	}
-	return s.loadTyped(typed)
-}
-
-func (s *Saver) loadTyped(typed serde.Typed) (any, error) {
+func (s *Saver) load(typed serde.Typed) (any, error) {
 	value, err := serde.LoadOwned(s.serde, typed) // the driver has copied it for nobody else
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err)

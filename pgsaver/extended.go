@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/pgweft/pgweft/checkpoint"
+	"github.com/pgweft/pgweft/serde"
 )
 
 var (
@@ -108,21 +109,6 @@ func (r *historyRow) columns() []any {
 	return []any{&r.channel, &r.kind, &r.taskID, &r.taskPath, &r.idx, &r.tag, &r.blob, &r.value}
 }
 
-// repeatedText is a column of texts, or of nulls, of which one is often that of the row before: they share their memory.
-type repeatedText struct {
-	text  string
-	valid bool
-}
-
-// ScanBytes implements pgtype.BytesScanner.
-func (t *repeatedText) ScanBytes(text []byte) error {
-	t.valid = text != nil
-	if t.text != string(text) {
-		t.text = string(text)
-	}
-	return nil
-}
-
 // DeltaHistory reads what rebuilds delta channels, by delta_channel_history: one walk for each of them. It occupies a connection
 // while it decodes what was written.
 func (s *Saver) DeltaHistory(ctx context.Context, config checkpoint.Config,
@@ -168,7 +154,7 @@ func (s *Saver) addHistory(history *checkpoint.DeltaHistory, row *historyRow) er
 		history.Seed, history.HasSeed = value, true
 		return nil
 	}
-	value, err := s.load(&row.tag.text, row.blob)
+	value, err := s.load(serde.Typed{Type: row.tag.text, Data: row.blob})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // lentRow is a row of get_checkpoint and list_checkpoints in memory of the driver, which takes it back at the next row. One serves
 // row after row: its arrays stay allocated, and texts that come again are not copied again.
 type lentRow struct {
-	threadID, checkpointNS, checkpointID     lastText
+	threadID, checkpointNS, checkpointID     repeatedText
 	parentCheckpointID, checkpoint, metadata pgtype.DriverBytes
 	createdAt                                time.Time
 	valueChannels, valueTypes, valueBlobs    lentArray
@@ -95,7 +95,7 @@ func (r *lentRow) read(rows pgx.CollectableRow) (*tupleRow, error) {
 	}
 	row := &tupleRow{
 		config: checkpoint.Config{
-			ThreadID: string(r.threadID), Namespace: string(r.checkpointNS), CheckpointID: string(r.checkpointID),
+			ThreadID: r.threadID.text, Namespace: r.checkpointNS.text, CheckpointID: r.checkpointID.text,
 		},
 		hasParent: r.parentCheckpointID != nil, parent: string(r.parentCheckpointID),
 		checkpoint: &checkpoint.Checkpoint{},
@@ -131,13 +131,17 @@ func (r *lentRow) typed(tag, blob []byte) serde.Typed {
 	return serde.Typed{Type: r.names.of(tag), Data: bytes.Clone(blob)}
 }
 
-// lastText is a text that is often that of the row before.
-type lastText string
+// repeatedText is a column of texts, or of nulls, of which one is often that of the row before: they share their memory.
+type repeatedText struct {
+	text  string
+	valid bool
+}
 
 // ScanBytes implements [pgtype.BytesScanner].
-func (t *lastText) ScanBytes(text []byte) error {
-	if string(text) != string(*t) {
-		*t = lastText(text)
+func (t *repeatedText) ScanBytes(text []byte) error {
+	t.valid = text != nil
+	if t.text != string(text) {
+		t.text = string(text)
 	}
 	return nil
 }

@@ -2075,20 +2075,20 @@ revoke all on function @extschema@.unschedule_sweep() from public;
 
 -- sql/checkpoints/channel_blobs.sql
 
--- The stored values of a checkpoint's channels, as parallel arrays; null arrays when it has none. Primitive values are not
--- here: they stand in the checkpoint's own channel_values. In a FROM clause the planner inlines this function.
+-- The stored values of a checkpoint's channels, one row each. Primitive values are not here: they stand in the checkpoint's own
+-- channel_values. In a FROM clause the planner inlines this function.
 -- "lateral ... limit 1" forces one primary-key probe a channel. A plain join would hash every blob of the thread, because
 -- jsonb_each_text is estimated at 100 rows whatever it returns.
 -- Locks: none. Errors: none.
 create or replace function @extschema@.channel_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
-returns table (channels text[], types text[], blobs bytea[])
+returns table (channel text, type text, blob bytea)
 language sql
 stable
 parallel safe
 security invoker
-rows 1
+rows 10
 as $fn$
-  select array_agg(b.channel), array_agg(b.type), array_agg(b.blob)
+  select b.channel, b.type, b.blob
   from jsonb_each_text(p_checkpoint -> 'channel_versions') v
   cross join lateral (
     select cb.channel, cb.type, cb.blob
@@ -2103,7 +2103,7 @@ as $fn$
 $fn$;
 
 comment on function @extschema@.channel_blobs(text, text, jsonb) is
-  'Stored values of the channel versions a checkpoint names, as parallel arrays.';
+  'Stored values of the channel versions a checkpoint names, one row each.';
 revoke all on function @extschema@.channel_blobs(text, text, jsonb) from public;
 
 -- sql/checkpoints/checkpoint_values.sql
@@ -2190,6 +2190,24 @@ $fn$;
 comment on function @extschema@.delete_thread(text) is
   'Removes a thread with all its namespaces; says how many rows of each table went. LG005 if it is pinned.';
 revoke all on function @extschema@.delete_thread(text) from public;
+
+-- sql/checkpoints/expects_sends.sql
+
+-- Whether a checkpoint is older than format 4 and expects packets in its channel __pregel_tasks; null where it names no format.
+-- The planner inlines this function.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.expects_sends(p_checkpoint jsonb)
+returns boolean
+language sql
+immutable
+parallel safe
+security invoker
+as $fn$
+  select p_checkpoint -> 'v' < '4'::jsonb
+$fn$;
+
+comment on function @extschema@.expects_sends(jsonb) is 'Whether a checkpoint is older than format 4, and finds packets by pending_sends.';
+revoke all on function @extschema@.expects_sends(jsonb) from public;
 
 -- sql/checkpoints/list_threads.sql
 
@@ -2369,7 +2387,7 @@ revoke all on function @extschema@.next_channel_version(text) from public;
 -- sql/checkpoints/pending_sends.sql
 
 -- The packets a checkpoint older than format 4 expects in its channel __pregel_tasks: clients of that time left them among
--- the writes of the parent. Null arrays for every newer checkpoint. In a FROM clause the planner inlines this function.
+-- the writes of the parent. No rows for newer checkpoints. In a FROM clause the planner inlines this function.
 -- Locks: none. Errors: none.
 create or replace function @extschema@.pending_sends(
   p_thread_id text,
@@ -2377,57 +2395,76 @@ create or replace function @extschema@.pending_sends(
   p_parent_checkpoint_id text,
   p_checkpoint jsonb
 )
-returns table (types text[], blobs bytea[])
+returns table (type text, blob bytea)
 language sql
 stable
 parallel safe
 security invoker
-rows 1
+rows 10
 as $fn$
-  select array_agg(w.type), array_agg(w.blob)
-  from (
-    select cw.type, cw.blob
-    from @extschema@.checkpoint_writes cw
-    where p_checkpoint -> 'v' < '4'::jsonb
-      and cw.thread_id = p_thread_id
-      and cw.checkpoint_ns = p_checkpoint_ns
-      and cw.checkpoint_id = p_parent_checkpoint_id
-      and cw.channel = '__pregel_tasks'
-    order by cw.task_path, cw.task_id, cw.idx
-  ) w
+  select cw.type, cw.blob
+  from @extschema@.checkpoint_writes cw
+  where @extschema@.expects_sends(p_checkpoint)
+    and cw.thread_id = p_thread_id
+    and cw.checkpoint_ns = p_checkpoint_ns
+    and cw.checkpoint_id = p_parent_checkpoint_id
+    and cw.channel = '__pregel_tasks'
+  order by cw.task_path, cw.task_id, cw.idx
 $fn$;
 
 comment on function @extschema@.pending_sends(text, text, text, jsonb) is
   'Packets that a checkpoint older than format 4 expects in __pregel_tasks, read from its parent''s writes.';
 revoke all on function @extschema@.pending_sends(text, text, text, jsonb) from public;
 
--- sql/checkpoints/pending_writes.sql
+-- sql/checkpoints/packed_sends.sql
 
--- The writes of one checkpoint as parallel arrays, in the order in which a superstep applies them; null arrays when it has
--- none. In a FROM clause the planner inlines this function.
+-- pending_sends as an array of {type, blob}, type in UTF-8. The planner does not inline this function: a statement that rarely
+-- calls it prepares nothing for it.
 -- Locks: none. Errors: none.
-create or replace function @extschema@.pending_writes(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
-returns table (task_ids text[], task_paths text[], idxs integer[], channels text[], types text[], blobs bytea[])
+create or replace function @extschema@.packed_sends(
+  p_thread_id text,
+  p_checkpoint_ns text,
+  p_parent_checkpoint_id text,
+  p_checkpoint jsonb
+)
+returns bytea[]
 language sql
 stable
 parallel safe
 security invoker
-rows 1
 as $fn$
-  select array_agg(w.task_id), array_agg(w.task_path), array_agg(w.idx), array_agg(w.channel), array_agg(w.type),
-    array_agg(w.blob)
-  from (
-    select cw.task_id, cw.task_path, cw.idx, cw.channel, cw.type, cw.blob
-    from @extschema@.checkpoint_writes cw
-    where cw.thread_id = p_thread_id
-      and cw.checkpoint_ns = p_checkpoint_ns
-      and cw.checkpoint_id = p_checkpoint_id
-    order by cw.task_path, cw.task_id, cw.idx
-  ) w
+  select array(
+    select array[convert_to(p.type, 'UTF8'), p.blob]
+    from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) p
+  )
+$fn$;
+
+comment on function @extschema@.packed_sends(text, text, text, jsonb) is
+  'Packets that a checkpoint older than format 4 expects in __pregel_tasks, as an array of type and blob.';
+revoke all on function @extschema@.packed_sends(text, text, text, jsonb) from public;
+
+-- sql/checkpoints/pending_writes.sql
+
+-- The writes of one checkpoint, in the order in which a superstep applies them. In a FROM clause the planner inlines this function.
+-- Locks: none. Errors: none.
+create or replace function @extschema@.pending_writes(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns table (task_id text, task_path text, idx integer, channel text, type text, blob bytea)
+language sql
+stable
+parallel safe
+security invoker
+rows 10
+as $fn$
+  select cw.task_id, cw.task_path, cw.idx, cw.channel, cw.type, cw.blob
+  from @extschema@.checkpoint_writes cw
+  where cw.thread_id = p_thread_id
+    and cw.checkpoint_ns = p_checkpoint_ns
+    and cw.checkpoint_id = p_checkpoint_id
+  order by cw.task_path, cw.task_id, cw.idx
 $fn$;
 
 comment on function @extschema@.pending_writes(text, text, text) is
-  'Writes of one checkpoint as parallel arrays, ordered by task_path, task_id, idx.';
+  'Writes of one checkpoint, ordered by task_path, task_id, idx.';
 revoke all on function @extschema@.pending_writes(text, text, text) from public;
 
 -- sql/checkpoints/checkpoint_contents.sql
@@ -2465,9 +2502,19 @@ as $fn$
   select v.channels, v.types, v.blobs,
     w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs,
     s.types, s.blobs
-  from @extschema@.channel_blobs(p_thread_id, p_checkpoint_ns, p_checkpoint) v
-  cross join @extschema@.pending_writes(p_thread_id, p_checkpoint_ns, p_checkpoint_id) w
-  cross join @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) s
+  from (
+    select array_agg(b.channel) as channels, array_agg(b.type) as types, array_agg(b.blob) as blobs
+    from @extschema@.channel_blobs(p_thread_id, p_checkpoint_ns, p_checkpoint) b
+  ) v
+  cross join (
+    select array_agg(p.task_id) as task_ids, array_agg(p.task_path) as task_paths, array_agg(p.idx) as idxs,
+      array_agg(p.channel) as channels, array_agg(p.type) as types, array_agg(p.blob) as blobs
+    from @extschema@.pending_writes(p_thread_id, p_checkpoint_ns, p_checkpoint_id) p
+  ) w
+  cross join (
+    select array_agg(p.type) as types, array_agg(p.blob) as blobs
+    from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) p
+  ) s
 $fn$;
 
 comment on function @extschema@.checkpoint_contents(text, text, text, text, jsonb) is
@@ -2683,13 +2730,55 @@ $fn$;
 comment on function @extschema@.reject_address(text, text, text) is 'Raises LG002 for what cannot name a checkpoint.';
 revoke all on function @extschema@.reject_address(text, text, text) from public;
 
--- sql/checkpoints/checkpoint_tuple.sql
+-- sql/checkpoints/checkpoint_at.sql
 
--- get_checkpoint for clients that keep their statements prepared: the planner puts this function into the statement itself, which
--- spares a call and a copy of the row, about a sixth of the time. To plan it takes longer than to run it, so that whoever
--- sends statements that are planned at every execution is better off with get_checkpoint, which keeps its plan.
+-- The row of one checkpoint: the named one, or the newest of the namespace when p_checkpoint_id is null. No row when there is
+-- none. In a FROM clause the planner inlines this function.
 -- The id is bounded on both sides rather than compared only when given, so that one cached plan probes the primary key in
 -- both cases; U+10FFFF is above every identifier.
+-- Locks: none. Errors: LG002.
+create or replace function @extschema@.checkpoint_at(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns table (
+  thread_id text,
+  checkpoint_ns text,
+  checkpoint_id text,
+  parent_checkpoint_id text,
+  checkpoint jsonb,
+  metadata jsonb,
+  created_at timestamptz
+)
+language sql
+stable
+parallel safe
+security invoker
+rows 1
+as $fn$
+  select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
+  from @extschema@.checkpoints c
+  where (p_thread_id <> '' and p_checkpoint_ns is not null and p_checkpoint_id is distinct from ''
+      or @extschema@.reject_address(p_thread_id, p_checkpoint_ns, p_checkpoint_id))
+    and c.thread_id = p_thread_id
+    and c.checkpoint_ns = p_checkpoint_ns
+    and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
+    and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
+  order by c.checkpoint_id desc
+  limit 1
+$fn$;
+
+comment on function @extschema@.checkpoint_at(text, text, text) is
+  'The row of one checkpoint: the named one, or the newest; no row when there is none.';
+revoke all on function @extschema@.checkpoint_at(text, text, text) from public;
+
+-- sql/checkpoints/checkpoint_tuple.sql
+
+-- get_checkpoint for clients that keep their statements prepared, at three quarters of its cost: the planner puts this function
+-- into the statement itself, and what belongs to the checkpoint comes as arrays of arrays, which are cheaper to begin than eleven
+-- aggregates. To plan it takes longer than to run it, so that whoever sends statements that are planned at every execution is
+-- better off with get_checkpoint, which keeps its plan.
+--   channel_values  {channel, type, blob} of each value that is not inline in checkpoint -> 'channel_values'
+--   pending_writes  {task_id, task_path, idx, channel, type, blob} of each write, in the order they apply
+--   pending_sends   {type, blob} of each packet, for checkpoints older than format 4, and null for others
+-- Texts are in UTF-8 there, and idx is 4 bytes, the highest first. Arrays without elements are empty.
 -- Locks: none. Errors: LG002.
 create or replace function @extschema@.checkpoint_tuple(
   p_thread_id text,
@@ -2704,17 +2793,9 @@ returns table (
   checkpoint jsonb,
   metadata jsonb,
   created_at timestamptz,
-  value_channels text[],
-  value_types text[],
-  value_blobs bytea[],
-  write_task_ids text[],
-  write_task_paths text[],
-  write_idxs integer[],
-  write_channels text[],
-  write_types text[],
-  write_blobs bytea[],
-  send_types text[],
-  send_blobs bytea[]
+  channel_values bytea[],
+  pending_writes bytea[],
+  pending_sends bytea[]
 )
 language sql
 stable
@@ -2722,21 +2803,21 @@ parallel safe
 security invoker
 rows 1
 as $fn$
-  select c.*, t.*
-  from (
-    select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at
-    from @extschema@.checkpoints c
-    where (p_thread_id <> '' and p_checkpoint_ns is not null and p_checkpoint_id is distinct from ''
-        or @extschema@.reject_address(p_thread_id, p_checkpoint_ns, p_checkpoint_id))
-      and c.thread_id = p_thread_id
-      and c.checkpoint_ns = p_checkpoint_ns
-      and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
-      and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
-    order by c.checkpoint_id desc
-    limit 1
-  ) c
-  cross join lateral @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
-    c.checkpoint) t
+  select c.*,
+    array(
+      select array[convert_to(b.channel, 'UTF8'), convert_to(b.type, 'UTF8'), b.blob]
+      from @extschema@.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) b
+    ),
+    array(
+      select array[convert_to(p.task_id, 'UTF8'), convert_to(p.task_path, 'UTF8'), int4send(p.idx),
+        convert_to(p.channel, 'UTF8'), convert_to(p.type, 'UTF8'), p.blob]
+      from @extschema@.pending_writes(c.thread_id, c.checkpoint_ns, c.checkpoint_id) p
+    ),
+    case
+      when @extschema@.expects_sends(c.checkpoint)
+        then @extschema@.packed_sends(c.thread_id, c.checkpoint_ns, c.parent_checkpoint_id, c.checkpoint)
+    end
+  from @extschema@.checkpoint_at(p_thread_id, p_checkpoint_ns, p_checkpoint_id) c
 $fn$;
 
 comment on function @extschema@.checkpoint_tuple(text, text, text) is
@@ -2781,7 +2862,10 @@ rows 1
 as $fn$
 begin
   return query
-  select * from @extschema@.checkpoint_tuple(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
+  select c.*, t.*
+  from @extschema@.checkpoint_at(p_thread_id, p_checkpoint_ns, p_checkpoint_id) c
+  cross join lateral @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
+    c.checkpoint) t;
 end
 $fn$;
 
@@ -9163,8 +9247,7 @@ declare
   v_task record;
 begin
   select jsonb_agg(@extschema@.value_to_jsonb(s.type, s.blob)) into v_packets
-  from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) p
-  cross join lateral unnest(p.types, p.blobs) s (type, blob);
+  from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) s;
   v_packets := coalesce(v_packets, @extschema@.jsonb_items(p_values -> '__pregel_tasks'));
 
   for v_task in

@@ -14,6 +14,8 @@ type queries struct {
 	deleteForRuns, prune, copyThread, forkThread, deltaHistory string
 	setThreadTTL, pin, unpin, sweep, sweepPreview              string
 	clock, swept                                               string
+
+	getRows *rowShape // what get returns
 }
 
 const removedColumns = `thread_id, checkpoints, checkpoint_blobs, checkpoint_writes, bytes, kept`
@@ -21,17 +23,19 @@ const removedColumns = `thread_id, checkpoints, checkpoint_blobs, checkpoint_wri
 // newQueries makes the statements for a schema. What db prepares is read by checkpoint_tuple, which is cheaper to run, and dearer
 // to plan.
 func newQueries(schema string, db DB) *queries {
-	getFunction := "get_checkpoint"
+	getFunction, getRows := "get_checkpoint", parallelRows
 	if prepares(db) {
-		getFunction = "checkpoint_tuple"
+		getFunction, getRows = "checkpoint_tuple", packedRows
 	}
 	in := func(sql string) string {
 		return strings.ReplaceAll(sql, "@schema@", pgx.Identifier{schema}.Sanitize())
 	}
 	return &queries{
-		get: in(`select ` + tupleColumns + `
+		getRows: getRows,
+
+		get: in(`select ` + getRows.selectList + `
 			from @schema@.` + getFunction + `($1::text, $2::text, $3::text)`),
-		list: in(`select ` + tupleColumns + `
+		list: in(`select ` + parallelRows.selectList + `
 			from @schema@.list_checkpoints($1::text, $2::text, $3::jsonb, $4::text, $5::bigint, $6::boolean, $7::text)`),
 		put: in(`select @schema@.put_checkpoint($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb,
 			$7::text[], $8::text[], $9::text[], $10::bytea[], $11::text, $12::text, $13::text, $14::bytea)`),

@@ -2,6 +2,7 @@ package pgsaver
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 	"sync"
 	"time"
@@ -13,20 +14,31 @@ import (
 	"github.com/pgweft/pgweft/serde"
 )
 
-// lentRow is a row of get_checkpoint and list_checkpoints in memory of the driver, which takes it back at the next row. One serves
-// row after row: its arrays stay allocated, and texts that come again are not copied again.
+// lentRow is a row of a checkpoint in memory of the driver, which takes it back at the next row. One serves row after row: its
+// arrays stay allocated, and texts that come again are not copied again.
 type lentRow struct {
 	threadID, checkpointNS, checkpointID     repeatedText
 	parentCheckpointID, checkpoint, metadata pgtype.DriverBytes
 	createdAt                                time.Time
-	valueChannels, valueTypes, valueBlobs    lentArray
-	writeTaskIDs, writeTaskPaths             lentArray
-	writeIdxs                                pgtype.FlatArray[int32]
-	writeChannels, writeTypes, writeBlobs    lentArray
-	sendTypes, sendBlobs                     lentArray
+	contents                                 contents
 
+	shape        *rowShape
 	destinations []any
 	names        names
+}
+
+// contents are what a checkpoint is read with, in memory of the driver.
+type contents interface {
+	columns() []column
+	length() (values, writes, sends int)
+	value(i int) (channel, tag, blob []byte)
+	write(i int) lentWrite
+	send(i int) (tag, blob []byte)
+}
+
+type lentWrite struct {
+	taskID, taskPath, channel, tag, blob []byte
+	idx                                  int32
 }
 
 type column struct {
@@ -36,7 +48,7 @@ type column struct {
 
 // columns are what is selected, and where it goes.
 func (r *lentRow) columns() []column {
-	return []column{
+	return append([]column{
 		{"thread_id", &r.threadID},
 		{"checkpoint_ns", &r.checkpointNS},
 		{"checkpoint_id", &r.checkpointID},
@@ -44,38 +56,40 @@ func (r *lentRow) columns() []column {
 		{"checkpoint", &r.checkpoint},
 		{"metadata", &r.metadata},
 		{"created_at", &r.createdAt},
-		{"value_channels", &r.valueChannels},
-		{"value_types", &r.valueTypes},
-		{"value_blobs", &r.valueBlobs},
-		{"write_task_ids", &r.writeTaskIDs},
-		{"write_task_paths", &r.writeTaskPaths},
-		{"write_idxs", &r.writeIdxs},
-		{"write_channels", &r.writeChannels},
-		{"write_types", &r.writeTypes},
-		{"write_blobs", &r.writeBlobs},
-		{"send_types", &r.sendTypes},
-		{"send_blobs", &r.sendBlobs},
-	}
+	}, r.contents.columns()...)
 }
 
-// tupleColumns is the select list of a lentRow.
-var tupleColumns = func() string {
-	var list []string
-	for _, c := range new(lentRow).columns() {
-		list = append(list, c.name)
-	}
-	return strings.Join(list, ", ")
-}()
+// rowShape is what rows of a function look like.
+type rowShape struct {
+	selectList string
+	pool       sync.Pool
+}
 
-var lentRows = sync.Pool{New: func() any {
-	r := &lentRow{names: names{}}
-	for _, c := range r.columns() {
-		r.destinations = append(r.destinations, c.destination)
-	}
-	return r
-}}
+var (
+	// parallelRows are those of get_checkpoint and list_checkpoints.
+	parallelRows = newRowShape(func() contents { return &parallelContents{} })
+	// packedRows are those of checkpoint_tuple.
+	packedRows = newRowShape(func() contents { return &packedContents{} })
+)
 
-func newLentRow() *lentRow { return lentRows.Get().(*lentRow) }
+func newRowShape(newContents func() contents) *rowShape {
+	s := &rowShape{}
+	s.pool.New = func() any {
+		r := &lentRow{contents: newContents(), shape: s, names: names{}}
+		for _, c := range r.columns() {
+			r.destinations = append(r.destinations, c.destination)
+		}
+		return r
+	}
+	var names []string
+	for _, c := range s.lend().columns() {
+		names = append(names, c.name)
+	}
+	s.selectList = strings.Join(names, ", ")
+	return s
+}
+
+func (s *rowShape) lend() *lentRow { return s.pool.Get().(*lentRow) }
 
 // release lets go of the driver's memory too.
 func (r *lentRow) release() {
@@ -85,7 +99,7 @@ func (r *lentRow) release() {
 			clear((*array)[:cap(*array)])
 		}
 	}
-	lentRows.Put(r)
+	r.shape.pool.Put(r)
 }
 
 // read copies what a tuple needs: each blob once, all texts of the checkpoint's JSON at once.
@@ -93,6 +107,7 @@ func (r *lentRow) read(rows pgx.CollectableRow) (*tupleRow, error) {
 	if err := rows.Scan(r.destinations...); err != nil {
 		return nil, err
 	}
+	values, writes, sends := r.contents.length()
 	row := &tupleRow{
 		config: checkpoint.Config{
 			ThreadID: r.threadID.text, Namespace: r.checkpointNS.text, CheckpointID: r.checkpointID.text,
@@ -100,35 +115,119 @@ func (r *lentRow) read(rows pgx.CollectableRow) (*tupleRow, error) {
 		hasParent: r.parentCheckpointID != nil, parent: string(r.parentCheckpointID),
 		checkpoint: &checkpoint.Checkpoint{},
 		createdAt:  r.createdAt,
-		values:     make([]namedValue, len(r.valueBlobs)),
-		writes:     make([]writeRow, len(r.writeBlobs)),
-		sends:      make([]serde.Typed, len(r.sendBlobs)),
+		values:     make([]namedValue, values),
+		writes:     make([]writeRow, writes),
+		sends:      make([]serde.Typed, sends),
 	}
 	row.jsonErr = row.checkpoint.UnmarshalJSON(r.checkpoint)
 	if row.jsonErr == nil {
 		row.jsonErr = row.metadata.UnmarshalJSON(r.metadata)
 	}
 	for i := range row.values {
-		row.values[i] = namedValue{r.names.of(r.valueChannels[i]), r.typed(r.valueTypes[i], r.valueBlobs[i])}
+		channel, tag, blob := r.contents.value(i)
+		row.values[i] = namedValue{r.names.of(channel), r.typed(tag, blob)}
 	}
 	taskID := ""
 	for i := range row.writes {
-		if id := r.writeTaskIDs[i]; string(id) != taskID {
-			taskID = string(id)
+		w := r.contents.write(i)
+		if string(w.taskID) != taskID {
+			taskID = string(w.taskID)
 		}
 		row.writes[i] = writeRow{
-			taskID: taskID, taskPath: r.names.of(r.writeTaskPaths[i]), idx: r.writeIdxs[i],
-			namedValue: namedValue{r.names.of(r.writeChannels[i]), r.typed(r.writeTypes[i], r.writeBlobs[i])},
+			taskID: taskID, taskPath: r.names.of(w.taskPath), idx: w.idx,
+			namedValue: namedValue{r.names.of(w.channel), r.typed(w.tag, w.blob)},
 		}
 	}
 	for i := range row.sends {
-		row.sends[i] = r.typed(r.sendTypes[i], r.sendBlobs[i])
+		row.sends[i] = r.typed(r.contents.send(i))
 	}
 	return row, nil
 }
 
 func (r *lentRow) typed(tag, blob []byte) serde.Typed {
 	return serde.Typed{Type: r.names.of(tag), Data: bytes.Clone(blob)}
+}
+
+// parallelContents are an array for each property.
+type parallelContents struct {
+	valueChannels, valueTypes, valueBlobs lentArray
+	writeTaskIDs, writeTaskPaths          lentArray
+	writeIdxs                             pgtype.FlatArray[int32]
+	writeChannels, writeTypes, writeBlobs lentArray
+	sendTypes, sendBlobs                  lentArray
+}
+
+func (c *parallelContents) columns() []column {
+	return []column{
+		{"value_channels", &c.valueChannels},
+		{"value_types", &c.valueTypes},
+		{"value_blobs", &c.valueBlobs},
+		{"write_task_ids", &c.writeTaskIDs},
+		{"write_task_paths", &c.writeTaskPaths},
+		{"write_idxs", &c.writeIdxs},
+		{"write_channels", &c.writeChannels},
+		{"write_types", &c.writeTypes},
+		{"write_blobs", &c.writeBlobs},
+		{"send_types", &c.sendTypes},
+		{"send_blobs", &c.sendBlobs},
+	}
+}
+
+func (c *parallelContents) length() (values, writes, sends int) {
+	return len(c.valueBlobs), len(c.writeBlobs), len(c.sendBlobs)
+}
+
+func (c *parallelContents) value(i int) (channel, tag, blob []byte) {
+	return c.valueChannels[i], c.valueTypes[i], c.valueBlobs[i]
+}
+
+func (c *parallelContents) write(i int) lentWrite {
+	return lentWrite{
+		taskID: c.writeTaskIDs[i], taskPath: c.writeTaskPaths[i], idx: c.writeIdxs[i],
+		channel: c.writeChannels[i], tag: c.writeTypes[i], blob: c.writeBlobs[i],
+	}
+}
+
+func (c *parallelContents) send(i int) (tag, blob []byte) { return c.sendTypes[i], c.sendBlobs[i] }
+
+// packedContents are an array of arrays for each kind. Here the elements follow each other.
+type packedContents struct{ values, writes, sends lentArray }
+
+// How many elements are one value, one write, one packet.
+const (
+	packedValue = 3
+	packedWrite = 6
+	packedSend  = 2
+)
+
+func (c *packedContents) columns() []column {
+	return []column{
+		{"channel_values", &c.values},
+		{"pending_writes", &c.writes},
+		{"pending_sends", &c.sends},
+	}
+}
+
+func (c *packedContents) length() (values, writes, sends int) {
+	return len(c.values) / packedValue, len(c.writes) / packedWrite, len(c.sends) / packedSend
+}
+
+func (c *packedContents) value(i int) (channel, tag, blob []byte) {
+	v := c.values[i*packedValue:]
+	return v[0], v[1], v[2]
+}
+
+func (c *packedContents) write(i int) lentWrite {
+	w := c.writes[i*packedWrite:]
+	return lentWrite{
+		taskID: w[0], taskPath: w[1], idx: int32(binary.BigEndian.Uint32(w[2])), //nolint:gosec // two's complement, as int4send writes it
+		channel: w[3], tag: w[4], blob: w[5],
+	}
+}
+
+func (c *packedContents) send(i int) (tag, blob []byte) {
+	s := c.sends[i*packedSend:]
+	return s[0], s[1]
 }
 
 // repeatedText is a column of texts, or of nulls, of which one is often that of the row before: they share their memory.

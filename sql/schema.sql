@@ -168,10 +168,10 @@ as md5 04327de997270a33ddd915d520816aeb;
 comment on function @extschema@.ancestors(text, text, text, integer) is 'A checkpoint and its ancestors, nearest first; a cycle or a missing parent is reported on the last row.';
 
 create function @extschema@.channel_blobs(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
-returns TABLE(channels text[], types text[], blobs bytea[])
-language sql stable parallel safe security invoker cost 100 rows 1
-as md5 1320eb5082693f1d95280d9a2e5bb3a8;
-comment on function @extschema@.channel_blobs(text, text, jsonb) is 'Stored values of the channel versions a checkpoint names, as parallel arrays.';
+returns TABLE(channel text, type text, blob bytea)
+language sql stable parallel safe security invoker cost 100 rows 10
+as md5 cea1cabd4c264efa718cb515abb2acf6;
+comment on function @extschema@.channel_blobs(text, text, jsonb) is 'Stored values of the channel versions a checkpoint names, one row each.';
 
 create function @extschema@.channel_reducer(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_channel text, p_current jsonb, p_write jsonb)
 returns text
@@ -179,6 +179,12 @@ language plpgsql stable parallel safe security invoker cost 100
 set search_path = ""
 as md5 f9055eec361fc10057f01a752f124dd7;
 comment on function @extschema@.channel_reducer(text, text, text, text, jsonb, jsonb) is 'How a channel takes a write, as far as the stored data shows it.';
+
+create function @extschema@.checkpoint_at(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
+returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone)
+language sql stable parallel safe security invoker cost 100 rows 1
+as md5 8e5bbbb4bf0fbf12dd7c8ad9def9b851;
+comment on function @extschema@.checkpoint_at(text, text, text) is 'The row of one checkpoint: the named one, or the newest; no row when there is none.';
 
 create function @extschema@.checkpoint_channel_value(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb, p_channel text)
 returns SETOF jsonb
@@ -189,7 +195,7 @@ comment on function @extschema@.checkpoint_channel_value(text, text, jsonb, text
 create function @extschema@.checkpoint_contents(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_parent_checkpoint_id text, p_checkpoint jsonb)
 returns TABLE(value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language sql stable parallel safe security invoker cost 100 rows 1
-as md5 cb8cbbe3479a5dfe03dbffafd21ce47f;
+as md5 eb8a26bc5baddc80926cbcbfe85544ca;
 comment on function @extschema@.checkpoint_contents(text, text, text, text, jsonb) is 'What a checkpoint is read with, as parallel arrays: stored values, pending writes, packets of its parent.';
 
 create function @extschema@.checkpoint_messages(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb)
@@ -207,9 +213,9 @@ as md5 0114f10ad325817a9b31399477d95cbf;
 comment on function @extschema@.checkpoint_snapshot(text, text, text, text, jsonb, jsonb, timestamp with time zone, boolean, jsonb) is 'LangGraph''s StateSnapshot of one checkpoint, given its row, as jsonb.';
 
 create function @extschema@.checkpoint_tuple(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
-returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
+returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, channel_values bytea[], pending_writes bytea[], pending_sends bytea[])
 language sql stable parallel safe security invoker cost 100 rows 1
-as md5 fc03f1ae1610572e9733ef1f09856766;
+as md5 da400d203724c639073069fe9ef07c38;
 comment on function @extschema@.checkpoint_tuple(text, text, text) is 'One checkpoint as get_checkpoint reads it, for prepared statements: the planner puts this function into them.';
 
 create function @extschema@.checkpoint_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)
@@ -368,6 +374,12 @@ set search_path = ""
 as md5 9e4bb528c7988ccc888a92805ab1c7c5;
 comment on function @extschema@.enable_vector_index(integer, text, text, text, jsonb) is 'Makes store_vectors and its index, so that store_search can search by vector; needs pgvector.';
 
+create function @extschema@.expects_sends(p_checkpoint jsonb)
+returns boolean
+language sql immutable parallel safe security invoker cost 100
+as md5 45e01c0cf0bad8eeaaa68b3737699a3e;
+comment on function @extschema@.expects_sends(jsonb) is 'Whether a checkpoint is older than format 4, and finds packets by pending_sends.';
+
 create function @extschema@.fork_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_new_checkpoint_id text DEFAULT NULL::text, p_metadata jsonb DEFAULT '{}'::jsonb, p_copy_blobs boolean DEFAULT false)
 returns text
 language plpgsql volatile parallel unsafe security invoker cost 100
@@ -408,7 +420,7 @@ comment on function @extschema@.fsck_values(text) is 'Values and writes of one t
 create function @extschema@.get_checkpoint(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text, p_checkpoint_id text DEFAULT NULL::text)
 returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, value_channels text[], value_types text[], value_blobs bytea[], write_task_ids text[], write_task_paths text[], write_idxs integer[], write_channels text[], write_types text[], write_blobs bytea[], send_types text[], send_blobs bytea[])
 language plpgsql stable parallel safe security invoker cost 100 rows 1
-as md5 6c9ddd5b42258a5017254af42676e1cb;
+as md5 41135c66183bf301e0b897a3f25aec82;
 comment on function @extschema@.get_checkpoint(text, text, text) is 'One checkpoint with its channel values and pending writes: the named one, or the newest; no row when there is none.';
 
 create function @extschema@.grant_roles(p_dry_run boolean DEFAULT false, p_reader_values boolean DEFAULT NULL::boolean)
@@ -641,17 +653,23 @@ language sql immutable parallel safe security invoker cost 100 rows 1
 as md5 ca11c247e6f8e70aa475a1d0a7603a88;
 comment on function @extschema@.overwrites(jsonb) is 'What a write overwrites its channel with, past the reducer; no row for any other write.';
 
+create function @extschema@.packed_sends(p_thread_id text, p_checkpoint_ns text, p_parent_checkpoint_id text, p_checkpoint jsonb)
+returns bytea[]
+language sql stable parallel safe security invoker cost 100
+as md5 d9b8f3b460a2793a62b3c5b62c805d70;
+comment on function @extschema@.packed_sends(text, text, text, jsonb) is 'Packets that a checkpoint older than format 4 expects in __pregel_tasks, as an array of type and blob.';
+
 create function @extschema@.pending_sends(p_thread_id text, p_checkpoint_ns text, p_parent_checkpoint_id text, p_checkpoint jsonb)
-returns TABLE(types text[], blobs bytea[])
-language sql stable parallel safe security invoker cost 100 rows 1
-as md5 2fd059140ba9f3dfeedb717223db8388;
+returns TABLE(type text, blob bytea)
+language sql stable parallel safe security invoker cost 100 rows 10
+as md5 1d169e22be68ca31c8b99718836571f8;
 comment on function @extschema@.pending_sends(text, text, text, jsonb) is 'Packets that a checkpoint older than format 4 expects in __pregel_tasks, read from its parent''s writes.';
 
 create function @extschema@.pending_writes(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
-returns TABLE(task_ids text[], task_paths text[], idxs integer[], channels text[], types text[], blobs bytea[])
-language sql stable parallel safe security invoker cost 100 rows 1
-as md5 650846b273dfac2f892593351b01c79b;
-comment on function @extschema@.pending_writes(text, text, text) is 'Writes of one checkpoint as parallel arrays, ordered by task_path, task_id, idx.';
+returns TABLE(task_id text, task_path text, idx integer, channel text, type text, blob bytea)
+language sql stable parallel safe security invoker cost 100 rows 10
+as md5 9d6bac1da5ac13642a21c979bab34893;
+comment on function @extschema@.pending_writes(text, text, text) is 'Writes of one checkpoint, ordered by task_path, task_id, idx.';
 
 create function @extschema@.pin_checkpoint(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_reason text DEFAULT NULL::text)
 returns void
@@ -889,7 +907,7 @@ create function @extschema@.snapshot_tasks(p_thread_id text, p_checkpoint_ns tex
 returns TABLE(id text, name text, path text, finished boolean, error jsonb, interrupts jsonb, result jsonb)
 language plpgsql stable parallel safe security invoker cost 100 rows 10
 set search_path = ""
-as md5 9c1bc52c4dbf57c33c795ab8b8e84702;
+as md5 820794a24bffcab10bbff923bdc5a4db;
 comment on function @extschema@.snapshot_tasks(text, text, text, text, jsonb, jsonb, jsonb) is 'The tasks of the superstep after a checkpoint, with what each has written, asked or failed with.';
 
 create function @extschema@.state_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text, p_checkpoint jsonb, p_metadata jsonb, p_reducers jsonb DEFAULT NULL::jsonb)

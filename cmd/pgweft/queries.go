@@ -60,8 +60,7 @@ func newQueries(schema string) *queries {
 			from @schema@.checkpoint_values($1::text, $2::text, $3::jsonb) v
 			order by v.channel`),
 		writes: in(`select w.task_id, w.task_path, w.idx, w.channel, ` + storedColumns(`w.type`, `w.blob`, `null::jsonb`, `$4`) + `
-			from @schema@.pending_writes($1::text, $2::text, $3::text) p
-			cross join lateral unnest(p.task_ids, p.task_paths, p.idxs, p.channels, p.types, p.blobs) with ordinality
+			from @schema@.pending_writes($1::text, $2::text, $3::text) with ordinality
 				as w (task_id, task_path, idx, channel, type, blob, position)
 			order by w.position`),
 		delta: in(`select h.channel, h.kind, h.checkpoint_id, h.task_id, h.task_path, h.idx, ` +

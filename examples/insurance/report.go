@@ -120,8 +120,7 @@ func showTables(ctx context.Context, r *report) error {
 				 where w.thread_id = c.thread_id and w.checkpoint_id = c.checkpoint_id) as writes_bytes,
 				sum(length(b.blob)) as blobs_bytes
 			from langgraph.checkpoints c
-			cross join lateral langgraph.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) v
-			cross join lateral unnest(v.blobs) as b (blob)
+			cross join lateral langgraph.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) b
 			where c.thread_id = 'thread_abc123' and c.checkpoint_id = 'ckpt_003'
 			group by c.thread_id, c.checkpoint_id`},
 	} {

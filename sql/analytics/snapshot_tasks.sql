@@ -32,8 +32,7 @@ declare
   v_task record;
 begin
   select jsonb_agg(@extschema@.value_to_jsonb(s.type, s.blob)) into v_packets
-  from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) p
-  cross join lateral unnest(p.types, p.blobs) s (type, blob);
+  from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) s;
   v_packets := coalesce(v_packets, @extschema@.jsonb_items(p_values -> '__pregel_tasks'));
 
   for v_task in

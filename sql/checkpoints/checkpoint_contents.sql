@@ -31,9 +31,19 @@ as $fn$
   select v.channels, v.types, v.blobs,
     w.task_ids, w.task_paths, w.idxs, w.channels, w.types, w.blobs,
     s.types, s.blobs
-  from @extschema@.channel_blobs(p_thread_id, p_checkpoint_ns, p_checkpoint) v
-  cross join @extschema@.pending_writes(p_thread_id, p_checkpoint_ns, p_checkpoint_id) w
-  cross join @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) s
+  from (
+    select array_agg(b.channel) as channels, array_agg(b.type) as types, array_agg(b.blob) as blobs
+    from @extschema@.channel_blobs(p_thread_id, p_checkpoint_ns, p_checkpoint) b
+  ) v
+  cross join (
+    select array_agg(p.task_id) as task_ids, array_agg(p.task_path) as task_paths, array_agg(p.idx) as idxs,
+      array_agg(p.channel) as channels, array_agg(p.type) as types, array_agg(p.blob) as blobs
+    from @extschema@.pending_writes(p_thread_id, p_checkpoint_ns, p_checkpoint_id) p
+  ) w
+  cross join (
+    select array_agg(p.type) as types, array_agg(p.blob) as blobs
+    from @extschema@.pending_sends(p_thread_id, p_checkpoint_ns, p_parent_checkpoint_id, p_checkpoint) p
+  ) s
 $fn$;
 
 comment on function @extschema@.checkpoint_contents(text, text, text, text, jsonb) is

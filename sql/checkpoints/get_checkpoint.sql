@@ -34,7 +34,10 @@ rows 1
 as $fn$
 begin
   return query
-  select * from @extschema@.checkpoint_tuple(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
+  select c.*, t.*
+  from @extschema@.checkpoint_at(p_thread_id, p_checkpoint_ns, p_checkpoint_id) c
+  cross join lateral @extschema@.checkpoint_contents(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id,
+    c.checkpoint) t;
 end
 $fn$;
 

@@ -23,6 +23,8 @@ type benchmarkCase struct {
 	allModes bool
 	// goOnly leaves the peers out.
 	goOnly bool
+	// manyRounds is for what differs most from round to round and decides a target.
+	manyRounds bool
 	// count is how many operations a round has; 0 for as many as fit in its time.
 	count int
 	// sample is what peers have to say they read or wrote.
@@ -56,6 +58,9 @@ type measurer struct {
 	progress  *measuring.Progress
 }
 
+// manyTimes is how many times more rounds a case with many has.
+const manyTimes = 3
+
 // maxOperations bounds a round, so that fast operations do not fill the memory with what is made ready for them.
 const maxOperations = 3000
 
@@ -85,7 +90,11 @@ func (m *measurer) measure(ctx context.Context, c *benchmarkCase, sides []side) 
 		}
 		runs = append(runs, run)
 	}
-	for _, inTurn := range measuring.Turns(m.progress, m.rounds, runs) {
+	rounds := m.rounds
+	if c.manyRounds {
+		rounds *= manyTimes
+	}
+	for _, inTurn := range measuring.Turns(m.progress, rounds, runs) {
 		for _, run := range inTurn {
 			if run.result.Problem != "" {
 				continue
@@ -199,7 +208,7 @@ func (r *sideRun) add(op operation, done outcome, before, after usage) {
 		total += latency
 	}
 	r.latencies = append(r.latencies, done.latencies...)
-	// By Little's law, which leaves out what was done between the calls: checking what they read.
+	// By Little's law, which leaves out what a peer does between the calls.
 	r.perSecond = append(r.perSecond, float64(op.Connections)*n/total.Seconds())
 	if cpu, known := cpuBetween(before, after); known {
 		r.serverCPU = append(r.serverCPU, float64(cpu.Nanoseconds())/1000/n)

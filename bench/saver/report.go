@@ -76,8 +76,9 @@ func (r *results) writeHead(w *bufio.Writer) {
 	fmt.Fprintf(w, `# The savers and the store, measured
 
 Written by `+"`make bench`"+`; do not edit. All sides do the same operations with the same payloads on the same server with the same
-durability, in turns: a round of each, then another in the opposite order, rounds: %d. Reads decode into the side's own objects
-and are compared with what was written.
+durability, in turns: a round of each, then another in the opposite order, rounds: %d, and %d where few would
+differ too much: puts that wait for the disk alone, and small gets. Reads decode into the side's own objects and are compared with
+what was written.
 
 - **per second**: the median of the rounds, with the slowest and the fastest round in brackets: of as many clients as there are
   connections, each sending its next call when the last has answered. **x pgweft** is that divided by pgweft's: above 1 is faster.
@@ -91,7 +92,7 @@ and are compared with what was written.
 
 The databases have %s checkpoints but where said otherwise; a side whose tables are not LangGraph's has only those that are read.
 Seed %d; the text of the payloads follows the words of a book, with numbers.
-`, r.Options.Rounds, r.Machine, thousands(slices.Max(append(r.Options.Sizes.Databases, 0))), r.Options.Seed)
+`, r.Options.Rounds, manyTimes*r.Options.Rounds, r.Machine, thousands(slices.Max(append(r.Options.Sizes.Databases, 0))), r.Options.Seed)
 }
 
 // designs is what is written by hand beside the report: what was tried for the targets that are missed, and what came of it.

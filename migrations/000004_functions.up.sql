@@ -2786,8 +2786,6 @@ create or replace function @extschema@.checkpoint_tuple(
   p_checkpoint_id text
 )
 returns table (
-  thread_id text,
-  checkpoint_ns text,
   checkpoint_id text,
   parent_checkpoint_id text,
   checkpoint jsonb,
@@ -2803,7 +2801,7 @@ parallel safe
 security invoker
 rows 1
 as $fn$
-  select c.*,
+  select c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint, c.metadata, c.created_at,
     array(
       select array[convert_to(b.channel, 'UTF8'), convert_to(b.type, 'UTF8'), b.blob]
       from @extschema@.channel_blobs(c.thread_id, c.checkpoint_ns, c.checkpoint) b

@@ -77,7 +77,7 @@ func (s *Saver) listPage(ctx context.Context, l *listing, yield func(*checkpoint
 		return false, wrapError("list", err)
 	}
 	defer rows.Close()
-	lent := parallelRows.lend()
+	lent := parallelRows.lend("", "")
 	defer lent.release()
 	var held []*tupleRow // read and not yet shown, of one ID
 	above, read, bytes := l.before, 0, 0

@@ -29,7 +29,7 @@ type lentRow struct {
 
 // contents are what a checkpoint is read with, in memory of the driver.
 type contents interface {
-	columns() []column
+	columns(r *lentRow) []column
 	length() (values, writes, sends int)
 	value(i int) (channel, tag, blob []byte)
 	write(i int) lentWrite
@@ -49,14 +49,12 @@ type column struct {
 // columns are what is selected, and where it goes.
 func (r *lentRow) columns() []column {
 	return append([]column{
-		{"thread_id", &r.threadID},
-		{"checkpoint_ns", &r.checkpointNS},
 		{"checkpoint_id", &r.checkpointID},
 		{"parent_checkpoint_id", &r.parentCheckpointID},
 		{"checkpoint", &r.checkpoint},
 		{"metadata", &r.metadata},
 		{"created_at", &r.createdAt},
-	}, r.contents.columns()...)
+	}, r.contents.columns(r)...)
 }
 
 // rowShape is what rows of a function look like.
@@ -82,14 +80,19 @@ func newRowShape(newContents func() contents) *rowShape {
 		return r
 	}
 	var names []string
-	for _, c := range s.lend().columns() {
+	for _, c := range s.lend("", "").columns() {
 		names = append(names, c.name)
 	}
 	s.selectList = strings.Join(names, ", ")
 	return s
 }
 
-func (s *rowShape) lend() *lentRow { return s.pool.Get().(*lentRow) }
+// lend gives a row of checkpoints in a thread's namespace, which it has to be told where the function does not say it.
+func (s *rowShape) lend(threadID, checkpointNS string) *lentRow {
+	r := s.pool.Get().(*lentRow)
+	r.threadID.text, r.checkpointNS.text = threadID, checkpointNS
+	return r
+}
 
 // release lets go of the driver's memory too.
 func (r *lentRow) release() {
@@ -148,7 +151,7 @@ func (r *lentRow) typed(tag, blob []byte) serde.Typed {
 	return serde.Typed{Type: r.names.of(tag), Data: bytes.Clone(blob)}
 }
 
-// parallelContents are an array for each property.
+// parallelContents are an array for each property, beside the thread and the namespace.
 type parallelContents struct {
 	valueChannels, valueTypes, valueBlobs lentArray
 	writeTaskIDs, writeTaskPaths          lentArray
@@ -157,8 +160,10 @@ type parallelContents struct {
 	sendTypes, sendBlobs                  lentArray
 }
 
-func (c *parallelContents) columns() []column {
+func (c *parallelContents) columns(r *lentRow) []column {
 	return []column{
+		{"thread_id", &r.threadID},
+		{"checkpoint_ns", &r.checkpointNS},
 		{"value_channels", &c.valueChannels},
 		{"value_types", &c.valueTypes},
 		{"value_blobs", &c.valueBlobs},
@@ -200,7 +205,7 @@ const (
 	packedSend  = 2
 )
 
-func (c *packedContents) columns() []column {
+func (c *packedContents) columns(*lentRow) []column {
 	return []column{
 		{"channel_values", &c.values},
 		{"pending_writes", &c.writes},

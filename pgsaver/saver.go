@@ -93,7 +93,7 @@ func (s *Saver) Get(ctx context.Context, config checkpoint.Config) (*checkpoint.
 	if err != nil {
 		return nil, wrapError("get", err)
 	}
-	lent := s.sql.getRows.lend()
+	lent := s.sql.getRows.lend(config.ThreadID, config.Namespace)
 	defer lent.release()
 	found, err := pgx.CollectOneRow(rows, lent.read)
 	if err != nil {

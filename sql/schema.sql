@@ -213,9 +213,9 @@ as md5 0114f10ad325817a9b31399477d95cbf;
 comment on function @extschema@.checkpoint_snapshot(text, text, text, text, jsonb, jsonb, timestamp with time zone, boolean, jsonb) is 'LangGraph''s StateSnapshot of one checkpoint, given its row, as jsonb.';
 
 create function @extschema@.checkpoint_tuple(p_thread_id text, p_checkpoint_ns text, p_checkpoint_id text)
-returns TABLE(thread_id text, checkpoint_ns text, checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, channel_values bytea[], pending_writes bytea[], pending_sends bytea[])
+returns TABLE(checkpoint_id text, parent_checkpoint_id text, checkpoint jsonb, metadata jsonb, created_at timestamp with time zone, channel_values bytea[], pending_writes bytea[], pending_sends bytea[])
 language sql stable parallel safe security invoker cost 100 rows 1
-as md5 da400d203724c639073069fe9ef07c38;
+as md5 4ebab1bfea1c0f7dc14a405a3fae5680;
 comment on function @extschema@.checkpoint_tuple(text, text, text) is 'One checkpoint as get_checkpoint reads it, for prepared statements: the planner puts this function into them.';
 
 create function @extschema@.checkpoint_values(p_thread_id text, p_checkpoint_ns text, p_checkpoint jsonb)

@@ -4005,13 +4005,7 @@ begin
       'checkpoint_id is null for the newest; replay_order is "task_path" or "task_id".');
   end if;
   select c.checkpoint_id, c.parent_checkpoint_id into v_target, v_parent
-  from @extschema@.checkpoints c
-  where c.thread_id = p_thread_id
-    and c.checkpoint_ns = p_checkpoint_ns
-    and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
-    and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
-  order by c.checkpoint_id desc
-  limit 1;
+  from @extschema@.checkpoint_at(p_thread_id, p_checkpoint_ns, p_checkpoint_id) c;
   if v_target is null then
     perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
   end if;
@@ -4884,7 +4878,7 @@ begin
       from unnest(p_namespaces, p_checkpoint_ids) u (checkpoint_ns, checkpoint_id)
       where u.checkpoint_ns = v_ns
     ), numbered as (
-      select c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint -> 'v' < '4' as sends_expected,
+      select c.checkpoint_id, c.parent_checkpoint_id, @extschema@.expects_sends(c.checkpoint) as sends_expected,
         (row_number() over (order by c.checkpoint_id))::integer as n
       from @extschema@.checkpoints c
       where c.thread_id = p_thread_id and c.checkpoint_ns = v_ns
@@ -9500,16 +9494,7 @@ begin
   select @extschema@.checkpoint_snapshot(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint,
     c.metadata, c.created_at, p_checkpoint_id is null, p_reducers)
   into v_snapshot
-  from (
-    select *
-    from @extschema@.checkpoints c
-    where c.thread_id = p_thread_id
-      and c.checkpoint_ns = p_checkpoint_ns
-      and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
-      and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
-    order by c.checkpoint_id desc
-    limit 1
-  ) c;
+  from @extschema@.checkpoint_at(p_thread_id, p_checkpoint_ns, p_checkpoint_id) c;
   if v_snapshot is null then
     perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
   end if;

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -72,6 +74,15 @@ func operationsSaver(b *testing.B) *pgsaver.Saver {
 	require.NoError(b, err)
 	b.Cleanup(pool.Close)
 	return pgsaver.New(pool, nil)
+}
+
+// cpuTime is the processor time that this process has used; its servers are others.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // measured runs an operation b.N times, after as many that settle the plans of server and client, and reports the CPU time of

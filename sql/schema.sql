@@ -286,7 +286,7 @@ set jit=off
 set enable_bitmapscan=off
 set enable_seqscan=off
 set plan_cache_mode=force_generic_plan
-as md5 04154d880f86b628e330f042aa12a138;
+as md5 432a1335882ccb462de3bec95b424098;
 comment on function @extschema@.delta_channel_path(text, text, text, text[], text) is 'The ancestors of a checkpoint from which delta channels are rebuilt, in parts, and the stored values they start from.';
 
 create function @extschema@.delta_channels(p_thread_id text, p_checkpoint_ns text DEFAULT ''::text)
@@ -824,7 +824,7 @@ returns TABLE(checkpoint_ns text, checkpoint_id text)
 language plpgsql stable parallel safe security invoker cost 100 rows 100
 set jit=off
 set enable_nestloop=off
-as md5 cd6dfdf0743827c78d5e2e08b7cdf173;
+as md5 c530a3cf8a82d4dbf1125b2f47d5dd44;
 comment on function @extschema@.removable_checkpoints(text, text[], text[], boolean) is 'Those of the given checkpoints that can go without changing what any other checkpoint reads back.';
 
 create function @extschema@.remove_checkpoints(p_thread_id text, p_namespaces text[], p_going_namespaces text[], p_going_ids text[], p_whole_namespaces text[], p_dry_run boolean)
@@ -1257,7 +1257,7 @@ create function @extschema@_analytics.state_snapshot(p_thread_id text, p_checkpo
 returns jsonb
 language plpgsql stable parallel safe security invoker cost 100
 set search_path = ""
-as md5 ca9aadec71f5bb2881f4f6ea56ccaf81;
+as md5 0b265aa100f57c717bf8dd53e43fe05e;
 comment on function @extschema@_analytics.state_snapshot(text, text, text, jsonb) is 'The state of a thread, now or at a checkpoint, as LangGraph''s get_state returns it.';
 
 create view @extschema@_analytics.branches with (security_invoker=true) (

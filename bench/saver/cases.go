@@ -102,7 +102,7 @@ func (s sizes) cases() []*benchmarkCase {
 		c.Group, c.Operation = group, op
 		all = append(all, &c)
 	}
-	// One that waits for the disk alone is at its mercy.
+	// Where one connection waits for the disk, a few rounds decide by luck.
 	for _, connections := range []int{1, maxConcurrency} {
 		alone := connections == 1
 		add(groupPut, benchmarkCase{allModes: true, manyRounds: alone}, operation{Name: put, Payload: small, Connections: connections})

@@ -35,16 +35,7 @@ begin
   select @extschema@.checkpoint_snapshot(c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint,
     c.metadata, c.created_at, p_checkpoint_id is null, p_reducers)
   into v_snapshot
-  from (
-    select *
-    from @extschema@.checkpoints c
-    where c.thread_id = p_thread_id
-      and c.checkpoint_ns = p_checkpoint_ns
-      and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
-      and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
-    order by c.checkpoint_id desc
-    limit 1
-  ) c;
+  from @extschema@.checkpoint_at(p_thread_id, p_checkpoint_ns, p_checkpoint_id) c;
   if v_snapshot is null then
     perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
   end if;

@@ -58,13 +58,7 @@ begin
       'checkpoint_id is null for the newest; replay_order is "task_path" or "task_id".');
   end if;
   select c.checkpoint_id, c.parent_checkpoint_id into v_target, v_parent
-  from @extschema@.checkpoints c
-  where c.thread_id = p_thread_id
-    and c.checkpoint_ns = p_checkpoint_ns
-    and c.checkpoint_id >= coalesce(p_checkpoint_id, '')
-    and c.checkpoint_id <= coalesce(p_checkpoint_id, U&'\+10FFFF')
-  order by c.checkpoint_id desc
-  limit 1;
+  from @extschema@.checkpoint_at(p_thread_id, p_checkpoint_ns, p_checkpoint_id) c;
   if v_target is null then
     perform @extschema@.reject_missing_checkpoint(p_thread_id, p_checkpoint_ns, p_checkpoint_id);
   end if;

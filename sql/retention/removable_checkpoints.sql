@@ -45,7 +45,7 @@ begin
       from unnest(p_namespaces, p_checkpoint_ids) u (checkpoint_ns, checkpoint_id)
       where u.checkpoint_ns = v_ns
     ), numbered as (
-      select c.checkpoint_id, c.parent_checkpoint_id, c.checkpoint -> 'v' < '4' as sends_expected,
+      select c.checkpoint_id, c.parent_checkpoint_id, @extschema@.expects_sends(c.checkpoint) as sends_expected,
         (row_number() over (order by c.checkpoint_id))::integer as n
       from @extschema@.checkpoints c
       where c.thread_id = p_thread_id and c.checkpoint_ns = v_ns
